@@ -1,0 +1,86 @@
+import { type Context, Hono } from 'hono'
+import type { RequestContext } from './core/deps.ts'
+import type { Failure } from './core/failure.ts'
+import { crashed, statusOf } from './handlers/answer.ts'
+import { getRoute, listRoute } from './handlers/credentials.ts'
+import { livez, readyz, versionRoute } from './handlers/health.ts'
+import { issueRoute } from './handlers/issue.ts'
+import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
+import { checkTarget } from './handlers/target.ts'
+
+type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
+
+interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly handler: Handler
+}
+
+/** The whole function. Knows no runtime. */
+export type App = (request: Request, context: RequestContext) => Promise<Response>
+
+/** Every route there is. Other methods on these paths are 405, other paths 404. */
+const routesOf = (services: Services): readonly Route[] => {
+  const version = `/apis/${services.group}/${API_VERSION}`
+  const credentials = `${version}/namespaces/:namespace/credentials`
+  return [
+    { method: 'GET', path: '/livez', handler: livez },
+    { method: 'GET', path: '/healthz', handler: livez },
+    { method: 'GET', path: '/readyz', handler: readyz(services) },
+    { method: 'GET', path: '/version', handler: versionRoute(services) },
+    { method: 'GET', path: credentials, handler: listRoute(services) },
+    { method: 'GET', path: `${credentials}/:name`, handler: getRoute(services) },
+    { method: 'POST', path: `${credentials}/:name/mint`, handler: issueRoute(services, 'Mint') },
+    { method: 'POST', path: `${credentials}/:name/revoke`, handler: issueRoute(services, 'Revoke') },
+  ]
+}
+
+export function createApp(services: Services): App {
+  const { group, deps } = services
+  const refuse = (failure: Failure) => statusOf(failure, group)
+  const version = `/apis/${group}/${API_VERSION}`
+  const routes = routesOf(services)
+  const hono = new Hono<AppEnv>()
+
+  for (const { method, path, handler } of routes) hono.on(method, path, handler)
+  for (const { method, path } of routes) hono.all(path, (c) => refuse(wrongMethod(c, method)))
+  hono.all(`${version}/credentials`, () =>
+    refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
+  )
+  hono.all(`${version}/namespaces/:namespace/credentials/:name/:verb/:more{.+}`, () =>
+    refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
+  )
+  hono.notFound(() => refuse({ reason: 'route_unknown' }))
+  hono.onError((error) => {
+    deps.log('error', 'crashed', { error: error.name, at: framesOf(error) })
+    return crashed()
+  })
+
+  return async (request, context) => {
+    const target = checkTarget(context.rawTarget ?? targetOf(request.url))
+    if (!target.ok) return refuse(target.failure)
+    try {
+      return await hono.fetch(request, context)
+    } catch {
+      // Hono rethrows what is no Error.
+      deps.log('error', 'crashed', { error: 'thrown value' })
+      return crashed()
+    }
+  }
+}
+
+const wrongMethod = (c: Context<AppEnv>, allowed: 'GET' | 'POST'): Failure => ({
+  reason: 'method_not_allowed',
+  allow: allowed === 'GET' ? ['GET', 'HEAD'] : ['POST'],
+  message: `${c.req.method} is not supported on ${c.req.path}`,
+})
+
+/** Where the runtime shows no request line: it has normalised dots and backslashes, the rest is as it came. */
+const targetOf = (url: string): string => url.slice(new URL(url).origin.length)
+
+/** Where it happened and not what: messages may quote what was parsed. */
+const framesOf = (error: Error): readonly string[] =>
+  (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, 8)

@@ -1,0 +1,182 @@
+import { type IssuerConfig, parseAuthenticationConfig } from './auth/authentication-config.ts'
+import type { LogLevel } from './core/deps.ts'
+import { parseJson } from './core/json.ts'
+
+/** Settings, read once, by an entry. README has a table of the variables behind them. */
+export interface Config {
+  /** The API group served, version `v1alpha1`. */
+  readonly group: string
+  /** Audiences that a token sent to a TokenReview must be for. */
+  readonly audiences: readonly string[]
+  readonly issuers: readonly IssuerConfig[]
+  readonly clockToleranceSeconds: number
+  readonly listenAddress: string | undefined
+  readonly port: number
+  readonly deadlineMs: number
+  readonly kubeTimeoutMs: number
+  readonly definitionsMaxAgeMs: number
+  readonly drainMs: number
+  readonly logLevel: LogLevel
+  readonly kubeUrl: string
+  readonly kubeCaFile: string
+  readonly kubeTokenFile: string
+}
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** What a runtime adds to its environment variables. A worker has neither. */
+export interface Host {
+  readonly readText?: (path: string) => Promise<string>
+  readonly parseYaml?: (text: string) => Promise<unknown>
+  /** Issuers whose tokens go to a TokenReview and never to offline checks: the cluster's own. */
+  readonly serviceAccountIssuers?: readonly string[]
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/
+
+/** Reads every setting before giving up: throws one Error that names each mistake, by its variable. */
+export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
+  const problems: string[] = []
+  const read = readersOf(env, problems)
+  const issuers = await readIssuers(env, host, problems)
+  const config: Config = {
+    group: read.matching('MINTONCE_API_GROUP', 'core.cozystack.io', DNS_SUBDOMAIN, 'an API group'),
+    audiences: read.list('MINTONCE_AUDIENCES', 'mintonce'),
+    issuers,
+    clockToleranceSeconds: read.whole('MINTONCE_CLOCK_TOLERANCE_SECONDS', 30, 0, 120),
+    listenAddress: env.MINTONCE_LISTEN_ADDRESS || undefined,
+    port: read.whole('PORT', 8080, 0, 65_535),
+    deadlineMs: read.whole('MINTONCE_DEADLINE_SECONDS', 20, 1, 50) * 1000,
+    kubeTimeoutMs: read.whole('MINTONCE_KUBE_TIMEOUT_SECONDS', 5, 1, 30) * 1000,
+    definitionsMaxAgeMs: read.whole('MINTONCE_DEFINITIONS_MAX_AGE_SECONDS', 30, 0, 30) * 1000,
+    drainMs: read.whole('MINTONCE_DRAIN_SECONDS', 3, 0, 60) * 1000,
+    logLevel: read.oneOf('MINTONCE_LOG_LEVEL', 'info', LOG_LEVELS),
+    kubeUrl: read.matching(
+      'MINTONCE_KUBE_URL',
+      inClusterUrl(env),
+      /^https?:\/\/[^/?#@\s]+$/,
+      'https://host:port',
+    ),
+    kubeCaFile: env.MINTONCE_KUBE_CA_FILE || `${SERVICE_ACCOUNT}/ca.crt`,
+    kubeTokenFile: env.MINTONCE_KUBE_TOKEN_FILE || `${SERVICE_ACCOUNT}/token`,
+  }
+  problems.push(...unknownVariables(env))
+  if (problems.length > 0) throw new Error(`bad configuration:\n  ${problems.join('\n  ')}`)
+  return config
+}
+
+const KNOWN = new Set([
+  'MINTONCE_API_GROUP',
+  'MINTONCE_AUDIENCES',
+  'MINTONCE_AUTHENTICATION_CONFIG',
+  'MINTONCE_AUTHENTICATION_CONFIG_FILE',
+  'MINTONCE_KEY_SET_URLS',
+  'MINTONCE_CLOCK_TOLERANCE_SECONDS',
+  'MINTONCE_LISTEN_ADDRESS',
+  'MINTONCE_DEADLINE_SECONDS',
+  'MINTONCE_KUBE_TIMEOUT_SECONDS',
+  'MINTONCE_DEFINITIONS_MAX_AGE_SECONDS',
+  'MINTONCE_DRAIN_SECONDS',
+  'MINTONCE_LOG_LEVEL',
+  'MINTONCE_KUBE_URL',
+  'MINTONCE_KUBE_CA_FILE',
+  'MINTONCE_KUBE_TOKEN_FILE',
+])
+
+/** A misspelt variable would silently leave a default in force. Service links of a pod (`MINTONCE_PORT…`) are none. */
+const unknownVariables = (env: Env): readonly string[] =>
+  Object.keys(env)
+    .filter(
+      (name) =>
+        name.startsWith('MINTONCE_') && !KNOWN.has(name) && !/^MINTONCE_(SERVICE|PORT)(_|$)/.test(name),
+    )
+    .map((name) => `${name}: there is no such setting`)
+
+/** The variables that the kubelet sets; an IPv6 address needs brackets in a URL (RFC 3986, section 3.2.2). */
+function inClusterUrl({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port }: Env): string {
+  if (host === undefined) return 'https://kubernetes.default.svc'
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port ?? '443'}`
+}
+
+function readersOf(env: Env, problems: string[]) {
+  const text = (name: string, fallback: string): string => env[name] || fallback
+  return {
+    matching: (name: string, fallback: string, pattern: RegExp, what: string): string => {
+      const value = text(name, fallback)
+      if (!pattern.test(value)) problems.push(`${name}: must be ${what}, such as ${fallback}`)
+      return value
+    },
+    list: (name: string, fallback: string): readonly string[] => {
+      const items = text(name, fallback)
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+      if (items.length === 0) problems.push(`${name}: must name at least one, separated by commas`)
+      return items
+    },
+    whole: (name: string, fallback: number, min: number, max: number): number => {
+      const value = text(name, String(fallback))
+      const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
+      if (number >= min && number <= max) return number
+      problems.push(`${name}: must be a whole number from ${min} to ${max}`)
+      return fallback
+    },
+    oneOf: <T extends string>(name: string, fallback: T, choices: readonly T[]): T => {
+      const chosen = choices.find((choice) => choice === text(name, fallback))
+      if (chosen === undefined) problems.push(`${name}: must be one of ${choices.join(', ')}`)
+      return chosen ?? fallback
+    },
+  }
+}
+
+async function readIssuers(env: Env, host: Host, problems: string[]): Promise<readonly IssuerConfig[]> {
+  const inline = env.MINTONCE_AUTHENTICATION_CONFIG
+  const file = env.MINTONCE_AUTHENTICATION_CONFIG_FILE
+  const keySetUrls = readKeySetUrls(env, problems)
+  if (!inline && !file) return []
+  if (inline && file) {
+    problems.push('MINTONCE_AUTHENTICATION_CONFIG: set this or MINTONCE_AUTHENTICATION_CONFIG_FILE, not both')
+    return []
+  }
+  const name = inline ? 'MINTONCE_AUTHENTICATION_CONFIG' : 'MINTONCE_AUTHENTICATION_CONFIG_FILE'
+  try {
+    const text = inline || (await (host.readText ?? noFiles)(file ?? ''))
+    const document = parseJson(text) ?? (await (host.parseYaml ?? noYaml)(text))
+    const parsed = parseAuthenticationConfig(document, {
+      keySetUrls,
+      serviceAccountIssuers: host.serviceAccountIssuers ?? [],
+    })
+    if (parsed.ok) return parsed.issuers
+    problems.push(...parsed.problems.map((problem) => `${name}: ${problem}`))
+  } catch (error) {
+    problems.push(`${name}: ${error instanceof Error ? error.message : 'cannot be read'}`)
+  }
+  return []
+}
+
+const noFiles = () =>
+  Promise.reject(new Error('this runtime has no files: use MINTONCE_AUTHENTICATION_CONFIG'))
+const noYaml = () => Promise.reject(new Error('must be JSON'))
+
+/** `issuer=address` pairs: where an issuer's keys are really read. */
+function readKeySetUrls(env: Env, problems: string[]): ReadonlyMap<string, string> {
+  const pairs = (env.MINTONCE_KEY_SET_URLS ?? '').split(/\s+/).filter((pair) => pair !== '')
+  const urls = new Map<string, string>()
+  for (const pair of pairs) {
+    const [issuer, address] = splitAtLast(pair, '=https://')
+    if (issuer === '' || !URL.canParse(address)) {
+      problems.push(
+        'MINTONCE_KEY_SET_URLS: must be pairs of https://issuer=https://address, separated by spaces',
+      )
+    }
+    urls.set(issuer, address)
+  }
+  return urls
+}
+
+function splitAtLast(text: string, separator: string): readonly [string, string] {
+  const index = text.lastIndexOf(separator)
+  return index < 0 ? ['', ''] : [text.slice(0, index), text.slice(index + 1)]
+}

@@ -1,0 +1,24 @@
+/** Everything impure below an entry, as arguments. An entry builds one, a test builds another. */
+export interface Deps {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** From a cryptographic generator. */
+  readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>
+  readonly log: Log
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** One structured line. Never a token, a body, a password, a verifier, nor another server's free text. */
+export type Log = (level: LogLevel, event: string, fields: Readonly<Record<string, unknown>>) => void
+
+/** What one request brings beside itself. */
+export interface RequestContext {
+  /** Runs after the answer was sent: `ctx.waitUntil` in a worker. */
+  readonly afterResponse: (work: Promise<unknown>) => void
+  /** The request target as it stood on the request line (RFC 9112, section 3.2), where the runtime shows it. */
+  readonly rawTarget?: string
+}
+
+/** The seam to every HTTP server that we call. */
+export type Fetch = (request: Request) => Promise<Response>

@@ -1,0 +1,36 @@
+/** Readers for values that came off a wire: own properties only, so that `__proto__` is a name like any other. */
+
+export type Json = { readonly [key: string]: unknown }
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The own property `key` of `value`, or undefined when there is none or `value` is no object. */
+export const own = (value: unknown, key: string): unknown =>
+  isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+
+/** Follows own properties: `at(release, 'spec', 'values')`. */
+export const at = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>((parent, key) => own(parent, key), value)
+
+export const textAt = (value: unknown, ...path: readonly string[]): string | undefined => {
+  const found = at(value, ...path)
+  return typeof found === 'string' ? found : undefined
+}
+
+/** A text, or undefined for `""` and anything else. */
+export const filledAt = (value: unknown, ...path: readonly string[]): string | undefined =>
+  textAt(value, ...path) || undefined
+
+/** The strings of an array; an empty list for anything else. */
+export const textsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+
+/** Parses JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+import type { Cause } from '../core/failure.ts'
+import type { Json } from '../core/json.ts'
+import type { Format } from '../formats/format.ts'
+
+export type Owner = 'tenant' | 'platform'
+
+/** One account that a source declares, before names are compared. */
+export interface Declared {
+  readonly username: string
+  readonly owner: Owner
+}
+
+/** What one source found: accounts, and entries that are wrong by themselves (their siblings stand). */
+export interface SourceAnswer {
+  readonly accounts: readonly Declared[]
+  readonly malformed: readonly { readonly username: string; readonly cause: Cause }[]
+}
+
+/** What a source may look at. */
+export interface SourceInput {
+  /** The HelmRelease's `spec.values`. */
+  readonly values: Json
+  /** The parsed `openAPISchema` of the definition, or undefined when it has none that parses. */
+  readonly schema: Json | undefined
+}
+
+/** A source with its settings: parsed once, asked for every release. */
+export interface BoundSource {
+  readonly kind: string
+  /** Fails as a whole (a cause with the path) when the release's values have another shape than the source reads. */
+  readonly resolve: (
+    input: SourceInput,
+  ) => Promise<{ ok: true; value: SourceAnswer } | { ok: false; cause: Cause }>
+}
+
+/** `spec.credentials` of an ApplicationDefinition, checked. */
+export interface CredentialRules {
+  /** Name of the definition, for messages. */
+  readonly definition: string
+  readonly format: Format
+  readonly secretLabels: Readonly<Record<string, string>>
+  readonly valuesPath: string | undefined
+  readonly sources: readonly BoundSource[]
+  readonly schema: Json | undefined
+}

@@ -1,0 +1,146 @@
+import type { Context } from 'hono'
+import type { Caller } from '../auth/authenticator.ts'
+import type { Result } from '../core/result.ts'
+import { type Issued, issue, type Order } from '../credentials/issue.ts'
+import { credentialNameOf } from '../credentials/naming.ts'
+import { readState, type Target } from '../credentials/state.ts'
+import type { KubeEvent } from '../k8s/objects.ts'
+import { parseTarget } from './addressed.ts'
+import { json, statusOf, warningHeader } from './answer.ts'
+import { readBody } from './body.ts'
+import { type CredentialRequest, parseCredentialRequest } from './credential-request.ts'
+import { callerOf, refuseRetryHeaders } from './identity.ts'
+import { API_VERSION, type AppEnv, type Services } from './services.ts'
+
+type Operation = Order['operation']
+
+/** What became of a request, and what is known of it for the log. */
+interface Outcome {
+  readonly result: Result<Issued>
+  readonly target?: Target
+  readonly caller?: Caller
+  readonly warnings?: readonly string[]
+}
+
+/** `POST …/credentials/{name}/mint` and `…/revoke`. */
+export const issueRoute =
+  (services: Services, operation: Operation) =>
+  async (c: Context<AppEnv>): Promise<Response> => {
+    const startedAt = services.deps.now()
+    const outcome = await respond(services, operation, c)
+    const answer = answerOf(services, outcome)
+    services.deps.log(answer.status < 500 ? 'info' : 'error', 'credential', {
+      operation,
+      namespace: c.req.param('namespace'),
+      credential: c.req.param('name'),
+      ...callerFields(outcome.caller),
+      auditId: auditIdOf(c.req.raw.headers),
+      code: answer.status,
+      reason: outcome.result.ok ? undefined : outcome.result.failure.reason,
+      durationMs: Math.round(services.deps.now() - startedAt),
+    })
+    return answer
+  }
+
+/** Each step is named, in order, and final when it fails. */
+async function respond(services: Services, operation: Operation, c: Context<AppEnv>): Promise<Outcome> {
+  const request = c.req.raw
+  const retried = refuseRetryHeaders(request.headers)
+  if (!retried.ok) return { result: retried }
+  const target = parseTarget(c.req.param('namespace') ?? '', c.req.param('name') ?? '')
+  if (!target.ok) return { result: target }
+
+  const deadline = AbortSignal.timeout(services.deadlineMs)
+  const signal = AbortSignal.any([request.signal, deadline])
+  const caller = await callerOf(services, request, signal)
+  if (!caller.ok) return { result: caller }
+
+  const known = { target: target.value, caller: caller.value }
+  const asked = await readRequest(services, request, target.value)
+  const [allowed, state] = await Promise.all([
+    services.authorize(caller.value, accessOf(services, operation, target.value), { signal }),
+    asked.ok ? readState(services, target.value, { signal }) : asked,
+  ])
+  // Nothing that was read counts before the review has allowed the request.
+  if (!allowed.ok) return { ...known, result: allowed }
+  if (!asked.ok) return { ...known, result: asked }
+  if (!state.ok) return { ...known, result: state }
+
+  const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
+  const emit = emitter(services, c)
+  const result = await issue(
+    { kube: services.kube, deps: services.deps, emit },
+    target.value,
+    state.value,
+    order,
+  )
+  return { ...known, result, warnings: asked.value.warnings }
+}
+
+async function readRequest(
+  { group }: Services,
+  request: Request,
+  { namespace, name }: Target,
+): Promise<Result<CredentialRequest>> {
+  const body = await readBody(request)
+  if (!body.ok) return body
+  const apiVersion = `${group}/${API_VERSION}`
+  return parseCredentialRequest(request.url, body.value, {
+    apiVersion,
+    name: credentialNameOf(name),
+    namespace,
+  })
+}
+
+const orderOf = ({ preconditions, dryRun }: CredentialRequest, { username }: Caller) => ({
+  preconditions,
+  dryRun,
+  by: username,
+})
+
+const accessOf = ({ group }: Services, operation: Operation, { namespace, name }: Target) => ({
+  verb: 'create',
+  group,
+  resource: 'credentials',
+  subresource: operation === 'Mint' ? 'mint' : 'revoke',
+  namespace,
+  name: credentialNameOf(name),
+})
+
+/** Events never hold up or fail the answer. */
+const emitter =
+  ({ kube, deps }: Services, c: Context<AppEnv>) =>
+  (event: KubeEvent): void => {
+    const sent = kube.createEvent(event, deps.now()).then((created) => {
+      if (created.ok) return
+      deps.log('warn', 'event_lost', { event: event.reason, reason: created.failure.reason })
+    })
+    c.env.afterResponse(sent)
+  }
+
+function answerOf({ group }: Services, { result, target, warnings = [] }: Outcome): Response {
+  if (!result.ok || target === undefined) {
+    return statusOf(result.ok ? { reason: 'route_unknown' } : result.failure, group)
+  }
+  const { username, password, issuedAt } = result.value
+  const body = {
+    apiVersion: `${group}/${API_VERSION}`,
+    kind: 'CredentialRequest',
+    metadata: { name: credentialNameOf(target.name), namespace: target.namespace },
+    status: { username, ...(password === undefined ? {} : { password }), issuedAt },
+  }
+  const answer = json(body, 201)
+  for (const warning of [...warnings, ...result.value.warnings]) {
+    answer.headers.append('Warning', warningHeader(warning))
+  }
+  return answer
+}
+
+const callerFields = (caller: Caller | undefined) =>
+  caller === undefined ? {} : { user: caller.username, uid: caller.uid }
+
+/** As kube-apiserver sends it through the aggregation layer: a correlation, no evidence. */
+function auditIdOf(headers: Headers): string | undefined {
+  const id = headers.get('Audit-ID')
+  return id !== null && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : undefined
+}

@@ -1,0 +1,51 @@
+import { fail, ok, type Result } from '../core/result.ts'
+import { SHOWN_LABELS } from '../credentials/view.ts'
+
+const KEY = '([A-Za-z0-9./_-]+)'
+const VALUE = '([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?'
+const REQUIREMENTS = [
+  new RegExp(`^!?\\s*${KEY}$`),
+  new RegExp(`^${KEY}\\s*(==|=|!=)\\s*${VALUE}$`),
+  new RegExp(`^${KEY}\\s+(in|notin)\\s*\\(\\s*${VALUE}(\\s*,\\s*${VALUE})*\\s*\\)$`),
+]
+
+/**
+ * Checks a label selector of a caller, which may name the application labels only: the others on an account Secret are
+ * the operators'. Answers it for use on Secrets. Fails with `request_malformed`.
+ */
+export function parseLabelSelector(selector: string): Result<string> {
+  if (selector.trim() === '') return ok('')
+  for (const requirement of splitOutsideParentheses(selector)) {
+    const key = REQUIREMENTS.map((pattern) => pattern.exec(requirement)?.[1]).find(
+      (found) => found !== undefined,
+    )
+    if (key === undefined) return malformed('labelSelector is no label selector')
+    if (!SHOWN_LABELS.includes(key)) {
+      return malformed(`labelSelector may name these labels only: ${SHOWN_LABELS.join(', ')}`)
+    }
+  }
+  return ok(selector)
+}
+
+/**
+ * Turns a field selector over Credentials into one over their Secrets. `metadata.name` and `metadata.namespace` are
+ * selectable, with `=`, `==` and `!=`. Fails with `request_malformed`.
+ */
+export function parseFieldSelector(selector: string): Result<string> {
+  const parts: string[] = []
+  for (const requirement of selector.split(',').map((part) => part.trim())) {
+    if (requirement === '') continue
+    const match = /^(metadata\.name|metadata\.namespace)\s*(==|=|!=)\s*([a-z0-9.-]*)$/.exec(requirement)
+    if (match === null) {
+      return malformed('fieldSelector may compare metadata.name and metadata.namespace only')
+    }
+    const [, field = '', operator = '', value = ''] = match
+    parts.push(`${field}${operator}${value}${field === 'metadata.name' ? '.account' : ''}`)
+  }
+  return ok(parts.join(','))
+}
+
+const malformed = (message: string): Result<never> => fail({ reason: 'request_malformed', message })
+
+const splitOutsideParentheses = (selector: string): readonly string[] =>
+  selector.split(/,(?![^(]*\))/).map((requirement) => requirement.trim())

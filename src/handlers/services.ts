@@ -1,0 +1,29 @@
+import type { Authenticator, Caller } from '../auth/authenticator.ts'
+import type { Deps, RequestContext } from '../core/deps.ts'
+import type { Access } from '../core/failure.ts'
+import type { Result } from '../core/result.ts'
+import type { DefinitionLookup } from '../definitions/lookup.ts'
+import type { CallOptions, Kube } from '../k8s/kube.ts'
+
+/** What the routes work with. Built once by an entry. */
+export interface Services {
+  /** The API group served, for example `core.cozystack.io`. */
+  readonly group: string
+  /** How long a mint or revoke may take in all. */
+  readonly deadlineMs: number
+  readonly version: string
+  readonly deps: Deps
+  readonly kube: Kube
+  readonly definitions: DefinitionLookup
+  /** Fails with `unauthenticated` when nobody knows the caller. */
+  readonly authenticate: (presented: Parameters<Authenticator['authenticate']>[0]) => Promise<Result<Caller>>
+  /** Fails with `forbidden` unless an access review says yes. */
+  readonly authorize: (caller: Caller, access: Access, options?: CallOptions) => Promise<Result<undefined>>
+}
+
+export const API_VERSION = 'v1alpha1'
+
+/** Hono's type of what comes with a request. */
+export interface AppEnv {
+  Bindings: RequestContext
+}

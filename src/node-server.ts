@@ -1,0 +1,133 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import type { App } from './app.ts'
+import type { Log } from './core/deps.ts'
+import { statusOf } from './handlers/answer.ts'
+
+interface ServeOptions {
+  readonly app: App
+  readonly port: number
+  /** Undefined: all interfaces. */
+  readonly address: string | undefined
+  readonly group: string
+  /** How long connections are still taken after `stop` was asked for: a proxy notices late. */
+  readonly drainMs: number
+  readonly log: Log
+}
+
+export interface Serving {
+  readonly address: string
+  readonly port: number
+  /** Finishes what is in flight, events included. */
+  readonly stop: () => Promise<void>
+}
+
+/** Room for the identity headers of people in hundreds of groups; Node's own limit is 16 KiB. */
+const MAX_HEADER_BYTES = 128 * 1024
+/** Longer than a proxy keeps idle connections (Go's default transport: 90 s), so that it never reuses a dead one. */
+const KEEP_ALIVE_MS = 120_000
+const RECEIVE_MS = 30_000
+
+/** Serves the app over HTTP/1.1. Rejects when the address cannot be listened on. */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { app, log, group } = options
+  const pending = new Set<Promise<unknown>>()
+  const afterResponse = (work: Promise<unknown>) => {
+    const tracked = work.catch(() => undefined).finally(() => pending.delete(tracked))
+    pending.add(tracked)
+  }
+  const listener = getRequestListener(
+    (request, { incoming }: { incoming: IncomingMessage }) =>
+      app(request, { rawTarget: incoming.url ?? '', afterResponse }),
+    {
+      overrideGlobalObjects: false,
+      errorHandler: () => malformed('the request line or a header is malformed', group),
+    },
+  )
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const problem = problemOf(incoming)
+    if (problem === undefined) listener(incoming, outgoing).catch(() => outgoing.destroy())
+    else void answerRaw(outgoing, malformed(problem, group)).catch(() => outgoing.destroy())
+  }
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: RECEIVE_MS,
+      requestTimeout: RECEIVE_MS,
+      // Checked by `problemOf`, so that the answer is a Status.
+      requireHostHeader: false,
+    },
+    handle,
+  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    refuseBytes(error, socket as Socket, group),
+  )
+  await listen(server, options)
+  const { address, port } = server.address() as AddressInfo
+  log('info', 'listening', { address, port })
+  return { address, port, stop: () => stop(server, pending, options) }
+}
+
+/** What the Fetch API would hide: Node keeps the first of two Authorization headers, and joins others. */
+function problemOf(incoming: IncomingMessage): string | undefined {
+  const seen = new Map<string, number>()
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    const name = incoming.rawHeaders[i]?.toLowerCase() ?? ''
+    seen.set(name, (seen.get(name) ?? 0) + 1)
+  }
+  const repeated = ['authorization', 'host', 'content-type'].find((name) => (seen.get(name) ?? 0) > 1)
+  if (repeated !== undefined) return `the header ${repeated} may be given once only`
+  if (!seen.has('host')) return 'the header host is missing'
+  if (!incoming.url?.startsWith('/')) return 'the request target must be an absolute path'
+  return undefined
+}
+
+const malformed = (message: string, group: string): Response =>
+  statusOf({ reason: 'request_malformed', message }, group)
+
+async function answerRaw(outgoing: ServerResponse, answer: Response): Promise<void> {
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: 'close' })
+  outgoing.end(await answer.text())
+}
+
+/** Bytes that are no HTTP request: there is no ServerResponse to answer with. */
+async function refuseBytes(error: NodeJS.ErrnoException, socket: Socket, group: string): Promise<void> {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const code = tooLarge ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const message = tooLarge
+    ? `the headers are larger than ${MAX_HEADER_BYTES} bytes`
+    : 'this is no HTTP/1.1 request'
+  const body = await malformed(message, group).text()
+  const status = body.replace('"code":400', `"code":${code}`)
+  socket.end(
+    `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close\r\n\r\n${status}`,
+  )
+}
+
+const listen = (server: Server, { port, address }: ServeOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, ...(address === undefined ? {} : { host: address }) }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+async function stop(
+  server: Server,
+  pending: Set<Promise<unknown>>,
+  { drainMs, log }: ServeOptions,
+): Promise<void> {
+  log('info', 'draining', { drainMs })
+  // A client that gets this header does not reuse its connection, so that none is cut between two requests.
+  server.prependListener('request', (_incoming, outgoing) => outgoing.setHeader('Connection', 'close'))
+  await sleep(drainMs)
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  await closed
+  await Promise.allSettled(pending)
+}

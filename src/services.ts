@@ -1,0 +1,55 @@
+import { createAuthorize } from './auth/access-review.ts'
+import { createAuthenticate } from './auth/authenticate.ts'
+import { createJwtAuthenticator } from './auth/jwt.ts'
+import { createTokenReviewAuthenticator } from './auth/token-review.ts'
+import type { Config } from './config.ts'
+import type { Deps, Fetch } from './core/deps.ts'
+import { createDefinitionLookup } from './definitions/lookup.ts'
+import type { Services } from './handlers/services.ts'
+import { createKube } from './k8s/adapter.ts'
+import { VERSION } from './version.ts'
+
+/** What differs from one runtime to the next. */
+export interface Runtime {
+  readonly deps: Deps
+  /** To the Kubernetes API. */
+  readonly kube: Fetch
+  /** To issuers of tokens: a fetch that trusts this CA (PEM), or the runtime's own when there is none. */
+  readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
+  readonly instance: string
+}
+
+type Settings = Pick<
+  Config,
+  | 'group'
+  | 'audiences'
+  | 'issuers'
+  | 'clockToleranceSeconds'
+  | 'deadlineMs'
+  | 'kubeTimeoutMs'
+  | 'definitionsMaxAgeMs'
+>
+
+/** Puts the parts together. Calls nothing yet. */
+export function createServices(
+  settings: Settings,
+  { deps, kube: fetch, fetchFor, instance }: Runtime,
+): Services {
+  const { now, log } = deps
+  const { audiences, issuers, clockToleranceSeconds } = settings
+  const kube = createKube({ fetch, log, timeoutMs: settings.kubeTimeoutMs, reportingInstance: instance })
+  return {
+    group: settings.group,
+    deadlineMs: settings.deadlineMs,
+    version: VERSION,
+    deps,
+    kube,
+    definitions: createDefinitionLookup({ kube, now, maxAgeMs: settings.definitionsMaxAgeMs }),
+    // In this order; a new way to know a caller is a file and a line here.
+    authenticate: createAuthenticate([
+      createJwtAuthenticator({ issuers, fetchFor, now, log, clockToleranceSeconds }),
+      createTokenReviewAuthenticator({ kube, audiences, log }),
+    ]),
+    authorize: createAuthorize({ kube }),
+  }
+}

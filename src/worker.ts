@@ -1,0 +1,56 @@
+import { type App, createApp } from './app.ts'
+import { readConfig } from './config.ts'
+import type { Fetch } from './core/deps.ts'
+import { createLog } from './core/log.ts'
+import { createServices } from './services.ts'
+
+interface WorkerEnv {
+  /** The way to the Kubernetes API: a service binding. */
+  readonly KUBE: { readonly fetch: Fetch }
+  /** Secret binding: sent to the Kubernetes API as bearer token, when the binding does not authenticate by itself. */
+  readonly KUBE_TOKEN?: string
+  readonly [variable: string]: unknown
+}
+
+interface WorkerContext {
+  readonly waitUntil: (work: Promise<unknown>) => void
+}
+
+let app: Promise<App> | undefined
+
+export default {
+  /** Built at the first request: before it there is no environment. An isolate has one, so there is one app. */
+  async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
+    app ??= build(env)
+    return (await app)(request, { afterResponse: (work) => context.waitUntil(work) })
+  },
+}
+
+async function build(env: WorkerEnv): Promise<App> {
+  const texts = Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const config = await readConfig(Object.fromEntries(texts))
+  const now = () => Date.now()
+  const deps = {
+    now,
+    randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
+    log: createLog(config.logLevel, now, (line) => console.log(line)),
+  }
+  return createApp(
+    createServices(config, { deps, kube: kubeOf(env), fetchFor: publicFetch, instance: 'worker' }),
+  )
+}
+
+function kubeOf({ KUBE, KUBE_TOKEN: token }: WorkerEnv): Fetch {
+  if (token === undefined || token === '') return (request) => KUBE.fetch(request)
+  return (request) => {
+    const headers = new Headers(request.headers)
+    headers.set('Authorization', `Bearer ${token}`)
+    return KUBE.fetch(new Request(request, { headers }))
+  }
+}
+
+/** A worker's fetch trusts public CAs only: an issuer with its own needs another runtime. */
+function publicFetch(certificateAuthority: string | undefined): Fetch {
+  if (certificateAuthority === undefined) return (request) => fetch(request)
+  throw new Error('bad configuration:\n  issuer.certificateAuthority: a worker cannot trust a CA of your own')
+}

@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+
+const project = (name: string, include: readonly string[], more: object = {}) => ({
+  extends: true as const,
+  test: { name, include: include.map((pattern) => `test/${pattern}.test.ts`), ...more },
+})
+
+/** What needs a control plane or engines starts them once, and runs its files one after the other. */
+const REAL = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 900_000 }
+
+export default defineConfig({
+  test: {
+    reporters: ['default', './test/vitest/tally.ts'],
+    projects: [
+      project('unit', [
+        '{core,k8s,auth,credentials,definitions,formats,handlers,sandbox,client,docs,cli}/**/*',
+      ]),
+      project('contract', ['contract/**/*'], { testTimeout: 30_000 }),
+      project('runtime', ['runtime/**/*'], { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('cluster', ['cluster/**/*'], { ...REAL, globalSetup: ['test/cluster/global-setup.ts'] }),
+      project('engines', ['engines/**/*'], { ...REAL, globalSetup: ['test/cluster/global-setup.ts'] }),
+    ],
+  },
+})
