@@ -17,8 +17,8 @@ export default defineConfig({
       ]),
       project('contract', ['contract/**/*'], { testTimeout: 30_000 }),
       project('runtime', ['runtime/**/*'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('cluster', ['cluster/**/*'], { ...REAL, globalSetup: ['test/cluster/global-setup.ts'] }),
-      project('engines', ['engines/**/*'], { ...REAL, globalSetup: ['test/cluster/global-setup.ts'] }),
+      project('cluster', ['cluster/**/*'], REAL),
+      project('engines', ['engines/**/*'], REAL),
     ],
   },
 })

@@ -62,6 +62,9 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     kubeCaFile: env.MINTONCE_KUBE_CA_FILE || `${SERVICE_ACCOUNT}/ca.crt`,
     kubeTokenFile: env.MINTONCE_KUBE_TOKEN_FILE || `${SERVICE_ACCOUNT}/token`,
   }
+  if (config.deadlineMs <= 2 * config.kubeTimeoutMs) {
+    problems.push('MINTONCE_DEADLINE_SECONDS: must be more than twice MINTONCE_KUBE_TIMEOUT_SECONDS')
+  }
   problems.push(...unknownVariables(env))
   if (problems.length > 0) throw new Error(`bad configuration:\n  ${problems.join('\n  ')}`)
   return config
@@ -132,28 +135,36 @@ function readersOf(env: Env, problems: string[]) {
 }
 
 async function readIssuers(env: Env, host: Host, problems: string[]): Promise<readonly IssuerConfig[]> {
-  const inline = env.MINTONCE_AUTHENTICATION_CONFIG
-  const file = env.MINTONCE_AUTHENTICATION_CONFIG_FILE
-  const keySetUrls = readKeySetUrls(env, problems)
-  if (!inline && !file) return []
-  if (inline && file) {
-    problems.push('MINTONCE_AUTHENTICATION_CONFIG: set this or MINTONCE_AUTHENTICATION_CONFIG_FILE, not both')
-    return []
+  const options = {
+    keySetUrls: readKeySetUrls(env, problems),
+    serviceAccountIssuers: host.serviceAccountIssuers ?? [],
   }
-  const name = inline ? 'MINTONCE_AUTHENTICATION_CONFIG' : 'MINTONCE_AUTHENTICATION_CONFIG_FILE'
+  const inline = env.MINTONCE_AUTHENTICATION_CONFIG || undefined
+  const file = env.MINTONCE_AUTHENTICATION_CONFIG_FILE || undefined
+  if (inline !== undefined && file !== undefined) {
+    problems.push('MINTONCE_AUTHENTICATION_CONFIG: set this or MINTONCE_AUTHENTICATION_CONFIG_FILE, not both')
+  }
+  if (inline === undefined && file === undefined) return []
+  const name = inline === undefined ? 'MINTONCE_AUTHENTICATION_CONFIG_FILE' : 'MINTONCE_AUTHENTICATION_CONFIG'
   try {
-    const text = inline || (await (host.readText ?? noFiles)(file ?? ''))
-    const document = parseJson(text) ?? (await (host.parseYaml ?? noYaml)(text))
-    const parsed = parseAuthenticationConfig(document, {
-      keySetUrls,
-      serviceAccountIssuers: host.serviceAccountIssuers ?? [],
-    })
+    const parsed = parseAuthenticationConfig(await readDocument(inline, file, host), options)
     if (parsed.ok) return parsed.issuers
     problems.push(...parsed.problems.map((problem) => `${name}: ${problem}`))
   } catch (error) {
     problems.push(`${name}: ${error instanceof Error ? error.message : 'cannot be read'}`)
   }
   return []
+}
+
+/** JSON, or YAML where the runtime has a parser for it. */
+async function readDocument(
+  inline: string | undefined,
+  file: string | undefined,
+  host: Host,
+): Promise<unknown> {
+  const { readText = noFiles, parseYaml = noYaml } = host
+  const text = inline ?? (await readText(file ?? ''))
+  return parseJson(text) ?? (await parseYaml(text))
 }
 
 const noFiles = () =>

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { App } from './app.ts'
 import type { Log } from './core/deps.ts'
 import { statusOf } from './handlers/answer.ts'
@@ -39,8 +39,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     pending.add(tracked)
   }
   const listener = getRequestListener(
-    (request, { incoming }: { incoming: IncomingMessage }) =>
-      app(request, { rawTarget: incoming.url ?? '', afterResponse }),
+    (request, bindings) =>
+      app(request, { rawTarget: (bindings as HttpBindings).incoming.url ?? '', afterResponse }),
     {
       overrideGlobalObjects: false,
       errorHandler: () => malformed('the request line or a header is malformed', group),

@@ -37,10 +37,11 @@ export function createServices(
 ): Services {
   const { now, log } = deps
   const { audiences, issuers, clockToleranceSeconds } = settings
-  const kube = createKube({ fetch, log, timeoutMs: settings.kubeTimeoutMs, reportingInstance: instance })
+  const kube = createKube({ fetch, timeoutMs: settings.kubeTimeoutMs, reportingInstance: instance })
   return {
     group: settings.group,
     deadlineMs: settings.deadlineMs,
+    writeByMs: settings.deadlineMs - 2 * settings.kubeTimeoutMs,
     version: VERSION,
     deps,
     kube,

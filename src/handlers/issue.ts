@@ -51,7 +51,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   if (!target.ok) return { result: target }
 
   const deadline = AbortSignal.timeout(services.deadlineMs)
-  const signal = AbortSignal.any([request.signal, deadline])
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(services.writeByMs)])
   const caller = await callerOf(services, request, signal)
   if (!caller.ok) return { result: caller }
 

@@ -9,8 +9,10 @@ import type { CallOptions, Kube } from '../k8s/kube.ts'
 export interface Services {
   /** The API group served, for example `core.cozystack.io`. */
   readonly group: string
-  /** How long a mint or revoke may take in all. */
+  /** How long a mint or revoke may take in all, in milliseconds. */
   readonly deadlineMs: number
+  /** When its write must have begun, so that the write and the read after it fit into the deadline. */
+  readonly writeByMs: number
   readonly version: string
   readonly deps: Deps
   readonly kube: Kube

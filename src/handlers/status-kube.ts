@@ -37,7 +37,9 @@ export const kubeRows: { readonly [R in KubeFailure['reason']]: Row<R> } = {
   kube_error: ({ call, code }) =>
     code === 502 || code === 503
       ? unavailable(`the Kubernetes API is not available (code ${code}): could not ${call}`)
-      : internal(`the Kubernetes API failed (code ${code}): could not ${call}`),
+      : internal(
+          `the Kubernetes API ${code < 400 ? 'answered what was not asked for' : `failed (code ${code})`}: could not ${call}`,
+        ),
   kube_unreachable: ({ call, why }) =>
     unavailable(`the Kubernetes API cannot be reached (${why}): could not ${call}`),
   kube_timeout: ({ call }) => ({

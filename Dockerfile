@@ -1,0 +1,23 @@
+# The tag is for people. Who builds this for others pins the digest that the tag has on that day:
+# docker buildx imagetools inspect node:24-slim
+ARG NODE=node:24-slim
+
+FROM ${NODE} AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+# The optional packages stay: esbuild's binary is one of them. None of them needs its install script.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.node.json ./
+COPY src src
+RUN npm run build
+
+FROM ${NODE}
+WORKDIR /app
+# The bundle is all there is: package.json only says that it is made of modules.
+COPY package.json LICENSE ./
+COPY --from=build /src/dist dist
+ENV NODE_ENV=production PORT=8080
+EXPOSE 8080
+# By number, so that the kubelet can see that it is not root.
+USER 65532:65532
+ENTRYPOINT ["node", "dist/node.js"]

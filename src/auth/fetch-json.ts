@@ -1,0 +1,77 @@
+import type { Fetch } from '../core/deps.ts'
+import { fromUtf8 } from '../core/text.ts'
+
+export type FetchedJson =
+  | { readonly ok: true; readonly value: unknown }
+  /** `why` is in our own words or a runtime's error code: never what the other side wrote. */
+  | { readonly ok: false; readonly why: string }
+
+/** A key set of a large provider has some tens of keys of under 2 KiB. */
+const MAX_BYTES = 256 * 1024
+
+/** GETs one JSON document. A redirect is a failure: it would move the trust to an address that nobody configured. */
+export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<FetchedJson> {
+  try {
+    const response = await fetch(
+      // workerd knows no 'error' here; 'manual' hands over the 3xx.
+      new Request(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal }),
+    )
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      return { ok: false, why: `answered ${response.status}` }
+    }
+    const bytes = await readCapped(response)
+    if (bytes === undefined) return { ok: false, why: `answered more than ${MAX_BYTES} bytes` }
+    return parsed(fromUtf8(bytes))
+  } catch (error) {
+    return { ok: false, why: wordFor(error) }
+  }
+}
+
+function parsed(text: string | undefined): FetchedJson {
+  try {
+    if (text !== undefined) return { ok: true, value: JSON.parse(text) }
+  } catch {
+    // Said below, without the text that the error would quote.
+  }
+  return { ok: false, why: 'answered no JSON' }
+}
+
+async function readCapped(response: Response): Promise<Uint8Array | undefined> {
+  if (response.body === null) return new Uint8Array()
+  const reader = response.body.getReader()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return joined(chunks, length)
+    length += value.length
+    if (length > MAX_BYTES) {
+      await reader.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.length
+  }
+  return bytes
+}
+
+const CODE = /^[A-Z][A-Z0-9_]+$/
+
+/** `ENOTFOUND`, `CERT_HAS_EXPIRED`, … where the runtime has one, or else the kind of error. */
+function wordFor(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  for (const candidate of [error, error.cause]) {
+    if (!(candidate instanceof Error) || !('code' in candidate)) continue
+    if (typeof candidate.code === 'string' && CODE.test(candidate.code)) return candidate.code
+  }
+  return error.name
+}

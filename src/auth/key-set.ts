@@ -1,0 +1,157 @@
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import type { Deps, Fetch } from '../core/deps.ts'
+import { at, isObject, textAt } from '../core/json.ts'
+import { fail, ok, type Result } from '../core/result.ts'
+import type { IssuerConfig } from './authentication-config.ts'
+import { type FetchedJson, fetchJson } from './fetch-json.ts'
+import { isSecure, urlOf, wellKnownUrl } from './issuer-url.ts'
+
+export type Keys = ReturnType<typeof createLocalJWKSet>
+
+/** The keys of one issuer, read when they are first needed. */
+export interface KeySet {
+  /** Fails with `issuer_unavailable` when there are none to be had, `caller_gone` when the caller stopped waiting. */
+  readonly current: (signal?: AbortSignal) => Promise<Result<Keys>>
+  /** Keys read after these: for a token whose key is not among them. Undefined when these are fresh. */
+  readonly newerThan: (keys: Keys, signal?: AbortSignal) => Promise<Result<Keys | undefined>>
+}
+
+export interface KeySetOptions extends Pick<Deps, 'now' | 'log'> {
+  readonly issuer: Pick<IssuerConfig, 'url' | 'discoveryUrl' | 'keySetUrl'>
+  readonly fetch: Fetch
+  /** For the discovery document and the key set together. */
+  readonly timeoutMs: number
+}
+
+/** A key that an issuer withdraws is accepted for this long at most. */
+export const MAX_AGE_MS = 10 * 60 * 1000
+/** Tokens that name unknown keys make the set be read again at most this often. */
+export const UNKNOWN_KEY_COOL_DOWN_MS = 30 * 1000
+/** An issuer that failed is left alone for this long. */
+export const FAILURE_COOL_DOWN_MS = 5 * 1000
+
+interface Loaded {
+  readonly keys: Keys
+  readonly since: number
+}
+
+interface Reading {
+  readonly answer: Promise<Result<Keys>>
+  readonly isAlive: () => boolean
+}
+
+interface State {
+  loaded?: Loaded
+  failed?: { readonly why: string; readonly since: number }
+  pending?: Reading
+}
+
+/**
+ * Keeps an issuer's keys in memory. Not jose's own remote set: that one reads the system's clock, discovers nothing,
+ * and leaves redirects and sizes to its fetch. Stale keys are never used, not even while the issuer is away.
+ */
+export function createKeySet(options: KeySetOptions): KeySet {
+  const { issuer, now, log, timeoutMs } = options
+  const state: State = {}
+  const unavailable = (why: string) =>
+    fail({ reason: 'issuer_unavailable', issuer: issuer.url, why }) satisfies Result<Keys>
+  /** A clock that was set back makes nothing younger. */
+  const isWithin = (since: number, ageMs: number): boolean => now() >= since && now() < since + ageMs
+
+  async function read(since: number): Promise<Result<Keys>> {
+    const found = await readKeys(options)
+    if (found.ok) {
+      state.loaded = { keys: found.keys, since }
+      delete state.failed
+      log('info', 'issuer_keys_read', { issuer: issuer.url })
+    } else {
+      state.failed = { why: found.why, since: now() }
+      log('warn', 'issuer_unavailable', { issuer: issuer.url, why: found.why })
+    }
+    return found.ok ? ok(found.keys) : unavailable(found.why)
+  }
+
+  function begin(): Reading {
+    const since = now()
+    const reading = { answer: read(since), isAlive: () => isWithin(since, timeoutMs) }
+    state.pending = reading
+    const end = () => {
+      if (state.pending === reading) delete state.pending
+    }
+    reading.answer.then(end, end)
+    return reading
+  }
+
+  /**
+   * Callers share one reading. Each waits for it by its own timer: in workerd the reading dies with the request that
+   * began it, and nobody would ever hear.
+   */
+  async function load(signal: AbortSignal | undefined): Promise<Result<Keys>> {
+    const { failed } = state
+    if (failed !== undefined && isWithin(failed.since, FAILURE_COOL_DOWN_MS)) return unavailable(failed.why)
+    const { answer } = state.pending?.isAlive() ? state.pending : begin()
+    const late = AbortSignal.timeout(timeoutMs)
+    const first = await firstOf(answer, signal === undefined ? late : AbortSignal.any([late, signal]))
+    if (first !== undefined) return first
+    return signal?.aborted ? fail({ reason: 'caller_gone' }) : unavailable('did not answer in time')
+  }
+
+  return {
+    async current(signal) {
+      const { loaded } = state
+      return loaded !== undefined && isWithin(loaded.since, MAX_AGE_MS) ? ok(loaded.keys) : load(signal)
+    },
+    async newerThan(keys, signal) {
+      const { loaded } = state
+      if (loaded !== undefined && loaded.keys !== keys) return ok(loaded.keys)
+      if (loaded !== undefined && isWithin(loaded.since, UNKNOWN_KEY_COOL_DOWN_MS)) return ok(undefined)
+      return load(signal)
+    },
+  }
+}
+
+/** The answer, or undefined when the signal fires first. */
+function firstOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const fired = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+  return Promise.race([answer, fired])
+}
+
+type FoundKeys = { readonly ok: true; readonly keys: Keys } | { readonly ok: false; readonly why: string }
+
+async function readKeys({ issuer, fetch, timeoutMs }: KeySetOptions): Promise<FoundKeys> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  const address = issuer.keySetUrl ?? (await discover({ issuer, fetch }, signal))
+  if (typeof address !== 'string') return address
+  const answer = await fetchJson(fetch, address, signal)
+  if (!answer.ok) return { ok: false, why: `key set: ${answer.why}` }
+  if (!isKeySet(answer.value)) return { ok: false, why: 'key set: is no JSON Web Key Set' }
+  return { ok: true, keys: createLocalJWKSet(answer.value) }
+}
+
+/** RFC 7517, section 5. Keys of kinds that we do not know are left to jose, which ignores them. */
+const isKeySet = (value: unknown): value is JSONWebKeySet => {
+  const keys = at(value, 'keys')
+  return Array.isArray(keys) && keys.every(isObject)
+}
+
+/** OpenID Connect Discovery 1.0, section 4.3: the issuer in the document must be exactly the one that was asked. */
+async function discover(
+  { issuer, fetch }: Pick<KeySetOptions, 'issuer' | 'fetch'>,
+  signal: AbortSignal,
+): Promise<string | (FetchedJson & { readonly ok: false })> {
+  const answer = await fetchJson(fetch, issuer.discoveryUrl ?? wellKnownUrl(issuer.url), signal)
+  if (!answer.ok) return { ok: false, why: `discovery: ${answer.why}` }
+  if (textAt(answer.value, 'issuer') !== issuer.url) {
+    return { ok: false, why: 'discovery: the document is of another issuer' }
+  }
+  const address = textAt(answer.value, 'jwks_uri') ?? ''
+  const url = urlOf(address)
+  const allowLoopbackHttp = issuer.url.startsWith('http:')
+  if (url === undefined || !isSecure(url, allowLoopbackHttp)) {
+    return { ok: false, why: 'discovery: jwks_uri is no https address' }
+  }
+  return address
+}

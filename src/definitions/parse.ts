@@ -1,0 +1,168 @@
+import { isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
+import { type Failed, fail, ok, type Result } from '../core/result.ts'
+import type { Format } from '../formats/format.ts'
+import { formats } from '../formats/index.ts'
+import type { ApplicationDefinition } from '../k8s/objects.ts'
+import { labelProblem } from './labels.ts'
+import type { BoundSource, CredentialRules } from './rules.ts'
+import { selectsAccountSecrets } from './secret-selectors.ts'
+import { sourceKinds } from './sources/index.ts'
+import { PATH_PATTERN } from './values.ts'
+
+/** The block as JSON, for a definition whose CRD prunes the field. */
+export const DEFINITION_ANNOTATION = 'credentials.cozystack.io/definition'
+
+const ROOT = 'spec.credentials'
+const FIELDS = ['format', 'secretLabels', 'valuesPath', 'accounts', 'legacy']
+/** Known words of the block that this version does not serve yet: it says so instead of "unknown". */
+const NOT_SERVED = new Set(['ValuesList', 'Expression', 'Webhook'])
+
+/** A reader of one definition: fails with its name and the field. */
+type Wrong = (field: string, problem: string) => Failed
+
+/**
+ * The rules in `spec.credentials` of a definition, or in its annotation `credentials.cozystack.io/definition`. Undefined
+ * when it has none: the kind is not served. Fails with `definition_wrong`, closed and by field: an unknown field may be
+ * a rule of a newer version, and a platform account that it would have declared.
+ */
+export function parseRules(definition: ApplicationDefinition): Result<CredentialRules | undefined> {
+  const name = definition.metadata.name
+  const wrong: Wrong = (field, problem) =>
+    fail({ reason: 'definition_wrong', definition: name, field, problem })
+  const block = readBlock(definition, wrong)
+  if (!block.ok || block.value === undefined) return block as Result<undefined>
+  const known = checkFields(block.value, FIELDS, ROOT, wrong)
+  if (!known.ok) return known
+
+  const format = readFormat(own(block.value, 'format'), wrong)
+  if (!format.ok) return format
+  const secretLabels = readSecretLabels(own(block.value, 'secretLabels') ?? {}, wrong)
+  if (!secretLabels.ok) return secretLabels
+  const valuesPath = readValuesPath(own(block.value, 'valuesPath'), format.value, wrong)
+  if (!valuesPath.ok) return valuesPath
+  const sources = readSources(own(block.value, 'accounts'), wrong)
+  if (!sources.ok) return sources
+  const legacy = checkLegacy(own(block.value, 'legacy'), wrong)
+  if (!legacy.ok) return legacy
+
+  const kind = textAt(definition.spec, 'application', 'kind') ?? ''
+  if (selectsAccountSecrets(own(definition.spec, 'secrets'), kind, secretLabels.value)) {
+    return wrong('spec.secrets', 'selects account Secrets, which no tenant may read')
+  }
+  return ok({
+    definition: name,
+    format: format.value,
+    secretLabels: secretLabels.value,
+    valuesPath: valuesPath.value,
+    sources: sources.value,
+    schema: schemaOf(definition),
+  })
+}
+
+function readBlock({ metadata, spec }: ApplicationDefinition, wrong: Wrong): Result<Json | undefined> {
+  const field = own(spec, 'credentials') ?? undefined
+  if (field !== undefined && !isObject(field)) return wrong(ROOT, 'must be an object')
+  const annotation = textAt(metadata, 'annotations', DEFINITION_ANNOTATION)
+  if (annotation === undefined) return ok(field)
+
+  const where = `metadata.annotations[${DEFINITION_ANNOTATION}]`
+  const annotated = parseJson(annotation)
+  if (!isObject(annotated)) return wrong(where, 'must be a JSON object')
+  if (field !== undefined && canonical(field) !== canonical(annotated)) {
+    return wrong(where, `differs from ${ROOT}: remove one of them`)
+  }
+  return ok(annotated)
+}
+
+/** JSON with sorted keys: equal for equal values. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+
+function checkFields(value: Json, fields: readonly string[], path: string, wrong: Wrong): Result<undefined> {
+  const unknown = Object.keys(value).find((field) => !fields.includes(field))
+  return unknown === undefined ? ok(undefined) : wrong(`${path}.${unknown}`, 'unknown field')
+}
+
+function readFormat(value: unknown, wrong: Wrong): Result<Format> {
+  const path = `${ROOT}.format`
+  if (!isObject(value)) return wrong(path, 'required: an object such as {name: scram-sha-256}')
+  const kind = own(value, 'kind') ?? 'BuiltIn'
+  if (kind === 'Webhook') return wrong(`${path}.kind`, 'Webhook is not served by this version')
+  if (kind !== 'BuiltIn') return wrong(`${path}.kind`, 'must be BuiltIn')
+  const known = checkFields(value, ['kind', 'name'], path, wrong)
+  if (!known.ok) return known
+  const format = formats.get(textAt(value, 'name') ?? '')
+  return format === undefined
+    ? wrong(`${path}.name`, `unknown format; known are ${[...formats.keys()].join(', ')}`)
+    : ok(format)
+}
+
+function readSecretLabels(value: unknown, wrong: Wrong): Result<Readonly<Record<string, string>>> {
+  if (!isObject(value)) return wrong(`${ROOT}.secretLabels`, 'must be a map of strings')
+  for (const key of Object.keys(value)) {
+    const problem = labelProblem(key, own(value, key))
+    if (problem !== undefined) return wrong(`${ROOT}.secretLabels[${JSON.stringify(key)}]`, problem)
+  }
+  return ok(value as Readonly<Record<string, string>>)
+}
+
+/** Helm history keeps values for ever, and tenants cannot set a key that starts with `_`. */
+function readValuesPath(value: unknown, format: Format, wrong: Wrong): Result<string | undefined> {
+  const path = `${ROOT}.valuesPath`
+  if (value === undefined) return ok(undefined)
+  if (typeof value !== 'string' || !PATH_PATTERN.test(value)) return wrong(path, 'must be dotted names')
+  if (!value.startsWith('_')) return wrong(path, 'must start with "_", which tenants cannot set')
+  if (format.storesPlaintext)
+    return wrong(path, `format ${format.name} would put passwords into Helm history`)
+  return ok(value)
+}
+
+function readSources(value: unknown, wrong: Wrong): Result<readonly BoundSource[]> {
+  const path = `${ROOT}.accounts`
+  if (!Array.isArray(value) || value.length === 0) return wrong(path, 'required: at least one account source')
+  const sources: BoundSource[] = []
+  for (const [index, entry] of value.entries()) {
+    const source = readSource(entry, `${path}[${index}]`, wrong)
+    if (!source.ok) return source
+    sources.push(source.value)
+  }
+  return ok(sources)
+}
+
+function readSource(entry: unknown, path: string, wrong: Wrong): Result<BoundSource> {
+  if (!isObject(entry)) return wrong(path, 'must be an object')
+  const kind = textAt(entry, 'kind') ?? ''
+  const source = sourceKinds.get(kind)
+  if (source === undefined) {
+    const known = `known are ${[...sourceKinds.keys()].join(', ')}`
+    return wrong(
+      `${path}.kind`,
+      NOT_SERVED.has(kind) ? `${kind} is not served by this version; ${known}` : known,
+    )
+  }
+  const fields = checkFields(entry, ['kind', ...source.fields], path, wrong)
+  if (!fields.ok) return fields
+  const parsed = source.parse(entry, path)
+  return parsed.ok ? ok(parsed.source) : wrong(parsed.field, parsed.problem)
+}
+
+/** Where old passwords live, for a conversion: checked here so that a mistake shows before it is needed. */
+function checkLegacy(value: unknown, wrong: Wrong): Result<undefined> {
+  const path = `${ROOT}.legacy`
+  if (value === undefined) return ok(undefined)
+  if (!isObject(value)) return wrong(path, 'must be an object')
+  for (const field of ['secretName', 'key']) {
+    const text = own(value, field)
+    if (text !== undefined && (typeof text !== 'string' || text === '')) {
+      return wrong(`${path}.${field}`, 'must be a text')
+    }
+  }
+  return checkFields(value, ['secretName', 'key'], path, wrong)
+}
+
+function schemaOf({ spec }: ApplicationDefinition): Json | undefined {
+  const schema = parseJson(textAt(spec, 'application', 'openAPISchema') ?? '')
+  return isObject(schema) ? schema : undefined
+}

@@ -1,0 +1,36 @@
+import type { Deps } from '../core/deps.ts'
+import { fail, ok, type Result } from '../core/result.ts'
+import { utf8 } from '../core/text.ts'
+import type { Format, FormatInput } from './format.ts'
+
+const MAX_STORED_BYTES = 8 * 1024
+/** Flux reads a value at a `targetPath` as `helm --set` does: commas, braces, `true` and bare numbers mean something. */
+const SAFE_IN_VALUES = /^[A-Za-z0-9+/=.$:*_-]+$/
+const READ_AS_ANOTHER_TYPE = /^(true|false|null|\d+)$/
+
+interface DeriveOptions {
+  /** Set when the value reaches the chart as a Helm value. */
+  readonly valuesPath: string | undefined
+}
+
+/**
+ * The value to store for a password, checked against everything that makes an engine take it for something else. Fails
+ * with `value_not_canonical`; then nothing may be written.
+ */
+export async function deriveStored(
+  format: Format,
+  input: FormatInput,
+  deps: Pick<Deps, 'randomBytes'>,
+  { valuesPath }: DeriveOptions,
+): Promise<Result<string>> {
+  const stored = await format.derive(input, deps)
+  const sound =
+    format.canonical.test(stored) &&
+    utf8(stored).length <= MAX_STORED_BYTES &&
+    (format.storesPlaintext || !stored.includes(input.password)) &&
+    (valuesPath === undefined || isSafeInValues(stored))
+  return sound ? ok(stored) : fail({ reason: 'value_not_canonical', format: format.name })
+}
+
+const isSafeInValues = (stored: string): boolean =>
+  SAFE_IN_VALUES.test(stored) && !READ_AS_ANOTHER_TYPE.test(stored)

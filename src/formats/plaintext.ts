@@ -1,0 +1,10 @@
+import type { Format } from './format.ts'
+
+/** For engines that take nothing else (Redis behind its operator): the platform can read the password. */
+export const plaintext: Format = {
+  name: 'plaintext',
+  storesPlaintext: true,
+  // Control characters would end a line of the engine's configuration.
+  canonical: /^[^\p{Cc}\p{Zl}\p{Zp}]{1,1024}$/u,
+  derive: async ({ password }) => password,
+}

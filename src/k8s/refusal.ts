@@ -1,0 +1,78 @@
+import type { KubeFailure } from '../core/failure.ts'
+import { at, isObject, textAt } from '../core/json.ts'
+import type { Call } from './call.ts'
+
+const MAX_RETRY_AFTER_SECONDS = 60
+
+type Row = (refusal: Refusal) => KubeFailure
+
+/** What a refused call is judged by: code, reason and causes of a Status. Its message is looked at and never kept. */
+interface Refusal {
+  readonly call: Call
+  readonly status: unknown
+  readonly retryAfter: string | null
+}
+
+const byCode: ReadonlyMap<number, Row> = new Map<number, Row>([
+  [400, ({ call }) => ({ reason: 'kube_invalid', call: call.what })],
+  [401, () => ({ reason: 'kube_unauthenticated' })],
+  [403, forbidden],
+  [404, notFound],
+  [409, ({ status }) => ({ reason: reasonOf(status) === 'AlreadyExists' ? 'kube_exists' : 'kube_conflict' })],
+  [410, () => ({ reason: 'kube_expired' })],
+  [413, ({ call }) => ({ reason: 'kube_invalid', call: call.what })],
+  [422, invalid],
+  [429, ({ retryAfter }) => ({ reason: 'kube_overloaded', retryAfterSeconds: secondsOf(retryAfter) })],
+])
+
+/** Why the API server refused a call, from its code and `metav1.Status`. */
+export function refusalOf(response: Response, status: unknown, call: Call): KubeFailure {
+  const row = byCode.get(response.status)
+  if (row === undefined) return { reason: 'kube_error', call: call.what, code: response.status }
+  return row({ call, status, retryAfter: response.headers.get('retry-after') })
+}
+
+const reasonOf = (status: unknown): string | undefined => textAt(status, 'reason')
+
+const causesOf = (status: unknown): readonly unknown[] => {
+  const causes = at(status, 'details', 'causes')
+  return Array.isArray(causes) ? causes : []
+}
+
+/** Quotas and namespaces that go away are 403 too (`plugin/pkg/admission/{resourcequota,namespace/lifecycle}`). */
+function forbidden({ call, status }: Refusal): KubeFailure {
+  const message = textAt(status, 'message') ?? ''
+  const terminating = causesOf(status).some((cause) => textAt(cause, 'reason') === 'NamespaceTerminating')
+  if (terminating) return { reason: 'kube_namespace_terminating', namespace: call.path.split('/')[4] ?? '' }
+  const quota = /exceeded quota: ([a-z0-9.-]{1,253})/.exec(message)?.[1]
+  if (quota !== undefined) return { reason: 'kube_quota_exceeded', quota }
+  return { reason: 'kube_forbidden', call: call.what }
+}
+
+/** "Absent" is a NotFound Status about the very object; a group that is not served answers in plain text. */
+function notFound({ call, status }: Refusal): KubeFailure {
+  const asked = call.path.split('/').at(-1)
+  const absent = reasonOf(status) === 'NotFound' && textAt(status, 'details', 'name') !== undefined
+  const aboutUs = call.method !== 'GET' || textAt(status, 'details', 'name') === asked
+  if (isObject(status) && absent && aboutUs) return { reason: 'kube_absent' }
+  return { reason: 'kube_not_served', groupVersion: groupVersionOf(call.path) }
+}
+
+/** `k8s.io/kubernetes/pkg/apis/core/validation` ValidateSecretUpdate: data of an immutable Secret. */
+function invalid({ call, status }: Refusal): KubeFailure {
+  const immutable = causesOf(status).some((cause) =>
+    /field is immutable when `immutable` is set/.test(textAt(cause, 'message') ?? ''),
+  )
+  return immutable ? { reason: 'kube_immutable' } : { reason: 'kube_invalid', call: call.what }
+}
+
+function secondsOf(retryAfter: string | null): number | undefined {
+  if (retryAfter === null || !/^\d{1,6}$/.test(retryAfter)) return undefined
+  return Math.min(Number(retryAfter), MAX_RETRY_AFTER_SECONDS)
+}
+
+/** `/apis/<group>/<version>/…` or `/api/v1/…`. */
+function groupVersionOf(path: string): string {
+  const [, root, first = '', second = ''] = path.split('/')
+  return root === 'api' ? first : `${first}/${second}`
+}

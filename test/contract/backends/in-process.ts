@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { createApp } from '../../../src/app.ts'
+import { readConfig } from '../../../src/config.ts'
+import { createServices } from '../../../src/services.ts'
+import type { Backend } from '../backend.ts'
+import type { ApiServer } from './api-server.ts'
+import { SETTINGS } from './settings.ts'
+
+/** The app as a function call. */
+export async function inProcess(api: ApiServer): Promise<Backend> {
+  const lines: string[] = []
+  const services = createServices(await readConfig(SETTINGS), {
+    deps: {
+      now: () => Date.now(),
+      randomBytes: (length) => new Uint8Array(randomBytes(length)),
+      log: (level, event, fields) => lines.push(JSON.stringify({ level, event, ...fields })),
+    },
+    kube: api.asFunction,
+    fetchFor: () => () => Promise.reject(new Error('no issuer is configured')),
+    instance: 'contract',
+  })
+  const app = createApp(services)
+  const after: Promise<unknown>[] = []
+  return {
+    call: (path, init) =>
+      app(new Request(`http://mintonce.test${path}`, init), { afterResponse: (work) => after.push(work) }),
+    admin: api.admin,
+    tokenOf: api.tokenOf,
+    logged: () => lines.join('\n'),
+    stored: api.stored,
+    stop: async () => {
+      await Promise.all(after)
+      await api.stop()
+    },
+  }
+}

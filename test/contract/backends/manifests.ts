@@ -1,0 +1,25 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { exampleTenant } from '../../../src/sandbox/example.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+/** The roles that are shipped, as objects. */
+export async function shippedRoles(): Promise<readonly object[]> {
+  const folder = join(ROOT, 'knative/rbac')
+  const files = (await readdir(folder)).filter(
+    (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
+  )
+  const objects = await Promise.all(files.map((name) => readObjects(join(folder, name))))
+  return objects.flat()
+}
+
+export async function readObjects(file: string): Promise<readonly object[]> {
+  const documents = parseAllDocuments(await readFile(file, 'utf8'))
+  return documents.map((document) => document.toJS()).filter((object) => object !== null)
+}
+
+/** The definitions of the example: one for each built-in format. */
+export const exampleDefinitions = (): readonly object[] =>
+  exampleTenant().filter((object) => Reflect.get(object, 'kind') === 'ApplicationDefinition')
