@@ -113,7 +113,7 @@ const emitter =
   (event: KubeEvent): void => {
     const sent = kube.createEvent(event, deps.now()).then((created) => {
       if (created.ok) return
-      deps.log('warn', 'event_lost', { event: event.reason, reason: created.failure.reason })
+      deps.log('warn', 'event_lost', { lost: event.reason, reason: created.failure.reason })
     })
     c.env.afterResponse(sent)
   }

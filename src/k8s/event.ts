@@ -16,7 +16,7 @@ export function eventOf(event: KubeEvent, atMilliseconds: number, reportingInsta
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { namespace, generateName: `${name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '')}.` },
+    metadata: { namespace, generateName: `${name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '')}-` },
     eventTime: toMicroTimestamp(atMilliseconds),
     reportingController: 'credentials.cozystack.io/mintonce',
     reportingInstance: cutBytes(reportingInstance, MAX_NAME) || 'mintonce',

@@ -1,4 +1,5 @@
 import { at, isObject, own, textAt } from '../core/json.ts'
+import { isDnsSubdomain } from '../k8s/names.ts'
 import {
   apiVersionOf,
   type Metadata,
@@ -33,6 +34,7 @@ export function create(
   if (name === '')
     throw invalid(type, '', 'metadata.name', 'Required value: name or generateName is required')
   checkNamespace(store, type, namespace, name)
+  checkGenerateName(type, name, generated)
 
   const { resourceVersion: _version, deletionTimestamp: _deletion, ...metadata } = sent.metadata
   const object = prune(type, {
@@ -146,6 +148,17 @@ function checkIdentity(metadata: Partial<Metadata>, namespace: string, name: str
       `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`,
     )
   }
+}
+
+/** A dash is the only end of a prefix that is no end of a name (`api/validation/generic.go`, maskTrailingDash). */
+function checkGenerateName(type: ResourceType, name: string, prefix: string | undefined): void {
+  if (prefix === undefined || isDnsSubdomain(prefix.replace(/-$/, 'a'))) return
+  throw invalid(
+    type,
+    name,
+    'metadata.generateName',
+    `Invalid value: ${JSON.stringify(prefix)}: no prefix of a name`,
+  )
 }
 
 /** `plugin/pkg/admission/namespace/lifecycle`. */

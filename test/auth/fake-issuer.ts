@@ -1,4 +1,5 @@
 import {
+  type CryptoKey,
   exportJWK,
   generateKeyPair,
   type JWK,
