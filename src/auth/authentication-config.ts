@@ -160,7 +160,7 @@ function readAudiences(field: Field, policyField: Field): readonly string[] {
     return audience
   })
   for (const [index, item] of items.entries()) {
-    if (isFilled(item) && audiences.indexOf(audiences[index] ?? '') < index) duplicate(item)
+    if (audiences.indexOf(audiences[index] ?? '') < index) duplicate(item)
   }
   if (items.length > 1 && policy !== 'MatchAny') {
     invalid(policyField, 'audienceMatchPolicy must be MatchAny for multiple audiences', policy)

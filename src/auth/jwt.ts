@@ -45,7 +45,7 @@ export function createJwtAuthenticator(options: JwtAuthenticatorOptions): Authen
   return {
     name: 'jwt',
     async authenticate({ token, signal }) {
-      if (token === undefined || byUrl.size === 0) return ok(undefined)
+      if (token === undefined) return ok(undefined)
       const claimed = claimedIssuer(token)
       if (claimed === undefined) return ok(undefined)
       const known = byUrl.get(claimed)

@@ -24,11 +24,11 @@ export interface KeySetOptions extends Pick<Deps, 'now' | 'log'> {
 }
 
 /** A key that an issuer withdraws is accepted for this long at most. */
-export const MAX_AGE_MS = 10 * 60 * 1000
+const MAX_AGE_MS = 10 * 60 * 1000
 /** Tokens that name unknown keys make the set be read again at most this often. */
-export const UNKNOWN_KEY_COOL_DOWN_MS = 30 * 1000
+const UNKNOWN_KEY_COOL_DOWN_MS = 30 * 1000
 /** An issuer that failed is left alone for this long. */
-export const FAILURE_COOL_DOWN_MS = 5 * 1000
+const FAILURE_COOL_DOWN_MS = 5 * 1000
 
 interface Loaded {
   readonly keys: Keys
@@ -62,7 +62,6 @@ export function createKeySet(options: KeySetOptions): KeySet {
     const found = await readKeys(options)
     if (found.ok) {
       state.loaded = { keys: found.keys, since }
-      delete state.failed
       log('info', 'issuer_keys_read', { issuer: issuer.url })
     } else {
       state.failed = { why: found.why, since: now() }

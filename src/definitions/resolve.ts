@@ -1,8 +1,9 @@
 import type { Cause } from '../core/failure.ts'
 import { isObject, own, textAt } from '../core/json.ts'
-import { utf8 } from '../core/text.ts'
+import { cutBytes } from '../core/text.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
-import type { CredentialRules, Declared, SourceAnswer } from './rules.ts'
+import { type CredentialRules, type Declared, type SourceAnswer, usernameProblem } from './rules.ts'
+import { misshapen } from './values.ts'
 
 /** The accounts that a release declares, by username; names are not compared yet. */
 export interface Declarations {
@@ -18,29 +19,37 @@ export interface Declarations {
 }
 
 const MAX_ACCOUNTS = 256
-const MAX_USERNAME_BYTES = 63
+const MAX_SHOWN_BYTES = 80
 
 /** The union of all sources. The same username twice is one account, the platform's when one of them is. */
 export async function resolveDeclared(rules: CredentialRules, release: HelmRelease): Promise<Declarations> {
-  const values = own(release.spec, 'values')
-  const input = { values: isObject(values) ? values : {}, schema: rules.schema }
-  const answers = await Promise.all(rules.sources.map((source) => source.resolve(input)))
+  const answers = await answersOf(rules, release)
   const found = answers.flatMap((answer) => (answer.ok ? [answer.value] : []))
   const failed = answers.flatMap((answer) => (answer.ok ? [] : [answer.cause]))
 
   const accounts = unite(found.flatMap((answer) => answer.accounts))
   const malformed = [
     ...found.flatMap((answer) => answer.malformed),
-    ...accounts.filter(({ username }) => problemOf(username) !== undefined).map(malformedName),
+    ...accounts.flatMap(({ username }) => malformedName(username)),
   ]
-  const causes = accounts.length + malformed.length > MAX_ACCOUNTS ? [...failed, TOO_MANY] : failed
+  const tooMany = accounts.length > MAX_ACCOUNTS || malformed.length > MAX_ACCOUNTS
+  const causes = tooMany ? [...failed, TOO_MANY] : failed
   return {
-    accounts: accounts.filter(({ username }) => problemOf(username) === undefined),
+    accounts: accounts.filter(({ username }) => usernameProblem(username) === undefined),
     malformed,
     causes,
     complete: causes.length === 0 && malformed.length === 0,
     valuesFrom: referencesOf(release),
   }
+}
+
+async function answersOf(
+  { sources, schema }: CredentialRules,
+  { spec }: HelmRelease,
+): Promise<readonly Awaited<ReturnType<CredentialRules['sources'][number]['resolve']>>[]> {
+  const values = own(spec, 'values') ?? {}
+  if (!isObject(values)) return [misshapen('', 'a map', values)]
+  return Promise.all(sources.map((source) => source.resolve({ values, schema })))
 }
 
 const TOO_MANY: Cause = {
@@ -57,21 +66,12 @@ function unite(accounts: readonly Declared[]): readonly Declared[] {
   return [...byUsername.values()]
 }
 
-function problemOf(username: string): string | undefined {
-  if (!username.isWellFormed()) return 'is no well-formed Unicode'
-  if (/\p{Cc}/u.test(username)) return 'holds a control character'
-  if (utf8(username).length > MAX_USERNAME_BYTES) return `is longer than ${MAX_USERNAME_BYTES} bytes`
-  return username === '' ? 'is empty' : undefined
+function malformedName(username: string): Declarations['malformed'] {
+  const problem = usernameProblem(username)
+  if (problem === undefined) return []
+  const message = `the username ${JSON.stringify(cutBytes(username, MAX_SHOWN_BYTES))} ${problem}`
+  return [{ username, cause: { reason: 'FieldValueInvalid', field: 'spec.values', message } }]
 }
-
-const malformedName = ({ username }: Declared): Declarations['malformed'][number] => ({
-  username,
-  cause: {
-    reason: 'FieldValueInvalid',
-    field: 'spec.values',
-    message: `the username ${JSON.stringify(username)} ${problemOf(username)}`,
-  },
-})
 
 function referencesOf(release: HelmRelease): readonly string[] {
   const references = own(release.spec, 'valuesFrom')

@@ -1,5 +1,6 @@
 import type { Cause } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
+import { utf8 } from '../core/text.ts'
 import type { Format } from '../formats/format.ts'
 
 export type Owner = 'tenant' | 'platform'
@@ -8,6 +9,16 @@ export type Owner = 'tenant' | 'platform'
 export interface Declared {
   readonly username: string
   readonly owner: Owner
+}
+
+const MAX_USERNAME_BYTES = 63
+
+/** What makes a username unusable whatever the engine; undefined when nothing does. */
+export function usernameProblem(username: string): string | undefined {
+  if (username === '') return 'is empty'
+  if (!username.isWellFormed()) return 'is no well-formed Unicode'
+  if (/\p{Cc}/u.test(username)) return 'holds a control character'
+  return utf8(username).length > MAX_USERNAME_BYTES ? `is longer than ${MAX_USERNAME_BYTES} bytes` : undefined
 }
 
 /** What one source found: accounts, and entries that are wrong by themselves (their siblings stand). */

@@ -4,7 +4,7 @@ import type { Format } from './format.ts'
 export const plaintext: Format = {
   name: 'plaintext',
   storesPlaintext: true,
-  // Control characters would end a line of the engine's configuration.
-  canonical: /^[^\p{Cc}\p{Zl}\p{Zp}]{1,1024}$/u,
+  // Control characters would end a line of the engine's configuration; a lone surrogate has no UTF-8.
+  canonical: /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,1024}$/u,
   derive: async ({ password }) => password,
 }

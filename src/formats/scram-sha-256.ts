@@ -14,8 +14,9 @@ const KEY_BITS = 256
 export const scramSha256: Format = {
   name: 'scram-sha-256',
   storesPlaintext: false,
+  // The last character before the padding carries unused bits, which a canonical encoding leaves zero (RFC 4648, 3.5).
   canonical:
-    /^SCRAM-SHA-256\$4096:(?:[A-Za-z0-9+/]{4}){5}[A-Za-z0-9+/]{2}==\$[A-Za-z0-9+/]{43}=:[A-Za-z0-9+/]{43}=$/,
+    /^SCRAM-SHA-256\$4096:[A-Za-z0-9+/]{21}[AQgw]==\$[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/,
   async derive({ password }, { randomBytes }) {
     if (!/^[\x20-\x7e]+$/.test(password))
       throw new TypeError('scram-sha-256 takes printable ASCII passwords only')

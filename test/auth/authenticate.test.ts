@@ -107,6 +107,10 @@ describe('presentedBy', () => {
     },
   )
 
+  test('refuses a token with a comma, which may be two that were joined', () => {
+    expect(read('Bearer one,two')).toMatchObject({ ok: false, failure: { reason: 'unauthenticated' } })
+  })
+
   test('TOK-17: two Authorization headers are refused, whichever is first', () => {
     const headers = new Headers()
     headers.append('Authorization', 'Bearer one')

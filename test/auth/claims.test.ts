@@ -73,6 +73,13 @@ describe('groups', () => {
     })
   })
 
+  test('an empty group stays none when there is a prefix', () => {
+    const rules = { groups: { claim: 'groups', prefix: 'oidc:' } }
+    expect(callerOf({ groups: ['', 'a'] }, rules)).toMatchObject({
+      value: { groups: ['oidc:a', 'system:authenticated'] },
+    })
+  })
+
   test('without a mapping the claim means nothing', () => {
     expect(callerOf({ groups: ['a'] }, { groups: undefined })).toMatchObject({
       value: { groups: ['system:authenticated'] },

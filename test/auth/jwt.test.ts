@@ -209,6 +209,12 @@ describe('audiences', () => {
     expect(await authenticate(await sign(key, { aud: ['other', 'mintonce'] }))).toMatchObject(jane)
   })
 
+  test('says nothing of audiences to a token that is wrong otherwise', async () => {
+    const answer = await authenticatorOn(fakeWeb(key.jwk)).authenticate(await sign(key, { exp: NOW - 300 }))
+    expect(answer).toMatchObject(refused)
+    expect(answer).not.toHaveProperty('failure.hint')
+  })
+
   test('gives the hint to nobody whose signature is wrong', async () => {
     const token = await sign(await signingKey('k1'), { aud: 'other' })
     const answer = await authenticatorOn(fakeWeb(key.jwk)).authenticate(token)

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createKeySet } from '../../src/auth/key-set.ts'
 import {
   authenticatorOn,
   DISCOVERY,
@@ -6,6 +7,7 @@ import {
   fakeWeb,
   ISSUER,
   KEY_SET,
+  NOW,
   type SigningKey,
   sign,
   signingKey,
@@ -28,6 +30,13 @@ const unavailable = (why: unknown = expect.any(String)) => ({
   failure: { reason: 'issuer_unavailable', issuer: ISSUER, why },
 })
 const readings = (web: FakeWeb) => web.asked.filter((url) => url === KEY_SET).length
+
+function keySetOn(web: FakeWeb, timeoutMs = 5000) {
+  const clock = { milliseconds: NOW * SECOND }
+  const issuer = { url: ISSUER, discoveryUrl: undefined, keySetUrl: undefined }
+  const now = () => clock.milliseconds
+  return { keySet: createKeySet({ issuer, fetch: web.fetch, now, log: () => {}, timeoutMs }), clock }
+}
 
 describe('the cache', () => {
   test('reads discovery and keys when the first token comes, and not before', async () => {
@@ -119,6 +128,18 @@ describe('the cache', () => {
     expect(await authenticate(await sign(next))).toMatchObject(accepted)
   })
 
+  test('who comes with old keys gets the ones that somebody else has just read', async () => {
+    const web = fakeWeb(k1.jwk)
+    const { keySet, clock } = keySetOn(web)
+    const old = await keySet.current()
+    clock.milliseconds += 31 * SECOND
+    if (!old.ok) throw new Error('no keys')
+    const newer = await keySet.newerThan(old.value)
+    expect(newer).not.toEqual(old)
+    expect(await keySet.newerThan(old.value)).toEqual(newer)
+    expect(readings(web)).toBe(2)
+  })
+
   test('a clock that is set back does not keep a key alive', async () => {
     const web = fakeWeb(k1.jwk)
     const { authenticate, clock } = authenticatorOn(web)
@@ -152,6 +173,16 @@ describe('an issuer that cannot be reached', () => {
     expect(web.asked).toEqual([DISCOVERY])
     clock.milliseconds += 1
     expect(await authenticate(token)).toMatchObject(accepted)
+  })
+
+  test('an answer that was no good is not given again, however long a reading may take', async () => {
+    const web = fakeWeb()
+    web.pages.delete(KEY_SET)
+    const { keySet, clock } = keySetOn(web, MINUTE)
+    expect(await keySet.current()).toMatchObject(unavailable())
+    web.pages.set(KEY_SET, { keys: [] })
+    clock.milliseconds += 5 * SECOND
+    expect(await keySet.current()).toMatchObject({ ok: true })
   })
 
   test('known keys stay good until they are ten minutes old, and no longer', async () => {

@@ -138,6 +138,12 @@ test('TOK-12: the words of the API server go to the log and not to the caller, a
     expect(JSON.stringify(lines)).not.toContain(part.slice(0, 6))
 })
 
+test('an opaque token is not logged either', async () => {
+  const { authenticate, lines } = reviewer(ok({ ...no, error: 'no user has "opaque" as token' }))
+  await authenticate({ token: 'opaque' })
+  expect(lines).toEqual([['info', 'token_review_error', { error: 'no user has "[token]" as token' }]])
+})
+
 test.each<KubeFailure>([
   { reason: 'kube_unreachable', call: 'create tokenreviews', why: 'ECONNREFUSED', sent: false },
   { reason: 'kube_timeout', call: 'create tokenreviews' },

@@ -1,5 +1,6 @@
 import { type Backend, GROUP } from './backend.ts'
 import { type Admin, type Anything, adminOf } from './kube.ts'
+import { note } from './passwords.ts'
 
 /** A namespace with people in it, made for one test. */
 export interface Tenant {
@@ -76,7 +77,9 @@ export async function createTenant(backend: Backend): Promise<Tenant> {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    return answerOf(response)
+    const answer = await answerOf(response)
+    if (answer.status === 201) note(at.split('/credentials/')[1] ?? '', answer.text)
+    return answer
   }
 
   return {

@@ -11,7 +11,7 @@ export interface Minting {
 }
 
 /** Which logins the engine accepted. */
-export interface Logins {
+interface Logins {
   readonly minted: boolean
   readonly another: boolean
   readonly mintedUntilTheNextIsApplied: boolean

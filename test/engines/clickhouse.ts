@@ -77,7 +77,7 @@ const serverConfig = (folder: string, port: number, httpPort: number): string =>
 </yandex>
 `
 
-/** A user's name is an element's name here, so it must be one; `stored` goes in as it is. */
+/** A user's name is an element's name here, so it must be one. */
 function userConfig(username: string, stored: string): string {
   if (!/^[A-Za-z_][\w.-]*$/.test(username)) throw new TypeError(`not the name of an XML element: ${username}`)
   return `<yandex><users><${username}>

@@ -33,7 +33,7 @@ const POLL_MS = 50
 /** PostgreSQL and MariaDB refuse to run as root. This user, which owns nothing, is everywhere. */
 const UNPRIVILEGED = { name: 'nobody', uid: 65_534, gid: 65_534 }
 
-export async function openPlace(name: string): Promise<Place> {
+async function openPlace(name: string): Promise<Place> {
   const prefix = `mintonce-${name}.`
   await removeAbandoned(tmpdir(), prefix)
   const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}.`))

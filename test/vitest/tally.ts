@@ -1,15 +1,15 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
-/** Ends a run with the one line that CI reads. */
-const tally: Reporter = {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]) {
-    const states = modules.flatMap((module) =>
-      [...module.children.allTests()].map((test) => test.result().state),
-    )
-    const count = (state: string) => states.filter((each) => each === state).length
-    const broken = modules.flatMap((module) => module.errors()).length + unhandledErrors.length
-    console.log(`${count('passed')} passed, ${count('failed') + broken} failed`)
-  },
+/** Ends a run with the one line that CI reads. A function: vitest calls its default export with `new`. */
+export default function tally(): Reporter {
+  return {
+    onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]) {
+      const states = modules.flatMap((module) =>
+        [...module.children.allTests()].map((test) => test.result().state),
+      )
+      const count = (state: string) => states.filter((each) => each === state).length
+      const broken = modules.flatMap((module) => module.errors()).length + unhandledErrors.length
+      console.log(`${count('passed')} passed, ${count('failed') + broken} failed`)
+    },
+  }
 }
-
-export default tally

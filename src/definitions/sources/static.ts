@@ -1,6 +1,6 @@
 import { own } from '../../core/json.ts'
-import type { BoundSource } from '../rules.ts'
-import { defaultAt, PATH_PATTERN, shapeOf, valueAt } from '../values.ts'
+import { type BoundSource, usernameProblem } from '../rules.ts'
+import { misshapen, PATH_PATTERN, readPath } from '../values.ts'
 import { ownerOf } from './owner.ts'
 import type { ParsedSource, SourceKind } from './source.ts'
 
@@ -15,7 +15,9 @@ export const staticAccount: SourceKind = {
       problem,
     })
     const username = own(entry, 'name')
-    if (typeof username !== 'string' || username === '') return wrong('name', 'must be a username')
+    if (typeof username !== 'string') return wrong('name', 'must be a username')
+    const problem = usernameProblem(username)
+    if (problem !== undefined) return wrong('name', problem)
     const owner = ownerOf(entry)
     if (owner === undefined) return wrong('owner', 'must be tenant or platform')
     const when = own(entry, 'when')
@@ -24,11 +26,11 @@ export const staticAccount: SourceKind = {
       return wrong('when', 'must be dotted names, such as authEnabled')
     }
     return bound(async ({ values, schema }) => {
-      const value = valueAt(values, when)
-      const on = value === undefined ? (defaultAt(schema, when) ?? true) : value
-      if (typeof on === 'boolean' || on === null) return declared(on === true ? [{ username, owner }] : [])
-      const message = `must be true or false, and is ${shapeOf(on)}`
-      return { ok: false, cause: { reason: 'FieldValueTypeInvalid', field: `spec.values.${when}`, message } }
+      const setting = readPath(values, when, schema)
+      if (!setting.ok) return setting
+      const on = setting.value === undefined ? true : setting.value
+      if (typeof on !== 'boolean' && on !== null) return misshapen(when, 'true or false', on)
+      return declared(on === true ? [{ username, owner }] : [])
     })
   },
 }

@@ -1,6 +1,6 @@
-import { isObject, own } from '../../core/json.ts'
-import type { Declared, SourceAnswer } from '../rules.ts'
-import { PATH_PATTERN, shapeOf, valueAt } from '../values.ts'
+import { isObject, type Json, own } from '../../core/json.ts'
+import type { Owner, SourceAnswer } from '../rules.ts'
+import { misshapen, PATH_PATTERN, readPath, shapeCause } from '../values.ts'
 import { ownerOf } from './owner.ts'
 import type { SourceKind } from './source.ts'
 
@@ -21,25 +21,20 @@ export const valuesMap: SourceKind = {
       ok: true,
       source: {
         kind: 'ValuesMap',
-        resolve: async ({ values }) => {
-          const map = valueAt(values, path) ?? {}
-          if (isObject(map)) return { ok: true, value: entriesOf(map, path, owner) }
-          const message = `must be a map of users, and is ${shapeOf(map)}`
-          return {
-            ok: false,
-            cause: { reason: 'FieldValueTypeInvalid', field: `spec.values.${path}`, message },
-          }
+        async resolve({ values }) {
+          const found = readPath(values, path)
+          if (!found.ok) return found
+          const map = found.value ?? {}
+          return isObject(map)
+            ? { ok: true, value: entriesOf(map, path, owner) }
+            : misshapen(path, 'a map of users', map)
         },
       },
     }
   },
 }
 
-function entriesOf(
-  map: Readonly<Record<string, unknown>>,
-  path: string,
-  owner: Declared['owner'],
-): SourceAnswer {
+function entriesOf(map: Json, path: string, owner: Owner): SourceAnswer {
   const names = Object.keys(map).filter((username) => own(map, username) !== null)
   const isEntry = (username: string) => isObject(own(map, username))
   return {
@@ -48,11 +43,7 @@ function entriesOf(
       .filter((username) => !isEntry(username))
       .map((username) => ({
         username,
-        cause: {
-          reason: 'FieldValueTypeInvalid',
-          field: `spec.values.${path}[${JSON.stringify(username)}]`,
-          message: `must be a map, and is ${shapeOf(own(map, username))}`,
-        },
+        cause: shapeCause(`${path}[${JSON.stringify(username)}]`, 'a map', own(map, username)),
       })),
   }
 }

@@ -1,0 +1,198 @@
+import type { Fetch } from '../core/deps.ts'
+import { own, parseJson, textAt } from '../core/json.ts'
+
+interface ClientOptions {
+  /** Where the function listens: `https://host:port`. */
+  readonly baseUrl: string
+  /** Sent as bearer token, with an audience that the function accepts. */
+  readonly token: string
+  readonly fetch: Fetch
+  /** The API group that the function serves. */
+  readonly group?: string
+}
+
+export interface Credential {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace: string
+    readonly uid: string
+    readonly resourceVersion: string
+  }
+  readonly spec: {
+    readonly application: { readonly apiGroup: string; readonly kind: string; readonly name: string }
+    readonly user: string
+  }
+  readonly status: {
+    readonly password: { readonly origin: string; readonly at?: string; readonly by?: string }
+    readonly history: readonly { readonly operation: string; readonly at: string; readonly by: string }[]
+  }
+}
+
+interface CredentialList {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+  readonly items: readonly Credential[]
+}
+
+/** What a mint or a revoke answers. */
+export interface Issued {
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly status: {
+    readonly username: string
+    /** Shown this once. Absent after a revoke and after a dry run. */
+    readonly password?: string
+    readonly issuedAt: string
+  }
+}
+
+type ClientFailure =
+  /** The function refused: a `metav1.Status`. */
+  | {
+      readonly kind: 'status'
+      readonly code: number
+      readonly reason: string
+      readonly message: string
+    }
+  /** Somebody between here and the function answered, or what came is no answer of it. */
+  | { readonly kind: 'foreign'; readonly code: number }
+  /** No answer. A mint or a revoke may have been stored all the same. */
+  | { readonly kind: 'silence'; readonly why: string }
+
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly failure: ClientFailure }
+
+interface Address {
+  readonly namespace: string
+  /** `<release>.<account>`. */
+  readonly name: string
+}
+
+interface ListOptions {
+  readonly labelSelector?: string
+  readonly limit?: number
+  readonly continue?: string
+  readonly signal?: AbortSignal
+}
+
+interface IssueOptions {
+  /** Of the Credential as it was read: when it has changed since, nothing is written and the answer is a 409. */
+  readonly preconditions?: { readonly resourceVersion?: string; readonly uid?: string }
+  readonly dryRun?: boolean
+  readonly signal?: AbortSignal
+}
+
+interface Client {
+  readonly list: (namespace: string, options?: ListOptions) => Promise<Answer<CredentialList>>
+  readonly get: (address: Address, options?: Pick<ListOptions, 'signal'>) => Promise<Answer<Credential>>
+  readonly mint: (address: Address, options?: IssueOptions) => Promise<Answer<Issued>>
+  readonly revoke: (address: Address, options?: IssueOptions) => Promise<Answer<Issued>>
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+const VERSION = 'v1alpha1'
+
+/** The function as a typed client. It sends every request once: a mint that is repeated is another mint. */
+export function createClient({
+  baseUrl,
+  token,
+  fetch,
+  group = 'core.cozystack.io',
+}: ClientOptions): Client {
+  const apiVersion = `${group}/${VERSION}`
+
+  async function call<T>(kind: string, { method, path, query = {}, body, signal }: Call): Promise<Answer<T>> {
+    const url = new URL(`/apis/${apiVersion}/namespaces/${path}`, baseUrl)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, value)
+    }
+    const headers = new Headers({ Authorization: `Bearer ${token}` })
+    if (body !== undefined) headers.set('Content-Type', 'application/json')
+    const request = new Request(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    return answerTo(fetch, request, { apiVersion, kind })
+  }
+
+  const issue =
+    (verb: 'mint' | 'revoke') =>
+    ({ namespace, name }: Address, { preconditions, dryRun, signal }: IssueOptions = {}) =>
+      call<Issued>('CredentialRequest', {
+        method: 'POST',
+        path: `${segment(namespace)}/credentials/${segment(name)}/${verb}`,
+        query: { dryRun: dryRun === true ? 'All' : undefined },
+        // Never an empty body: the aggregation layer repeats such a request when its connection breaks.
+        body: { apiVersion, kind: 'CredentialRequest', spec: { preconditions } },
+        signal,
+      })
+
+  return {
+    list: (namespace, { limit, signal, ...selection } = {}) =>
+      call('CredentialList', {
+        method: 'GET',
+        path: `${segment(namespace)}/credentials`,
+        query: { ...selection, limit: limit === undefined ? undefined : String(limit) },
+        signal,
+      }),
+    get: ({ namespace, name }, { signal } = {}) =>
+      call('Credential', {
+        method: 'GET',
+        path: `${segment(namespace)}/credentials/${segment(name)}`,
+        signal,
+      }),
+    mint: issue('mint'),
+    revoke: issue('revoke'),
+  }
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
+
+/** A name that is no DNS name would address something else: a mistake of the program that calls. */
+function segment(name: string): string {
+  if (NAME.test(name)) return name
+  throw new TypeError(`not the name of a namespace or a credential: ${JSON.stringify(name)}`)
+}
+
+async function answerTo<T>(
+  fetch: Fetch,
+  request: Request,
+  expected: { readonly apiVersion: string; readonly kind: string },
+): Promise<Answer<T>> {
+  let answer: Response
+  let text: string
+  try {
+    answer = await fetch(request)
+    text = await answer.text()
+  } catch (error) {
+    return { ok: false, failure: { kind: 'silence', why: error instanceof Error ? error.message : 'unknown' } }
+  }
+  const body = parseJson(text)
+  const isExpected =
+    own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion
+  if (answer.ok && isExpected) return { ok: true, value: body as T, warnings: warningsOf(answer.headers) }
+  return { ok: false, failure: failureOf(answer.status, body) }
+}
+
+function failureOf(code: number, body: unknown): ClientFailure {
+  const reason = textAt(body, 'reason')
+  const message = textAt(body, 'message')
+  if (own(body, 'kind') !== 'Status' || own(body, 'code') !== code) return { kind: 'foreign', code }
+  if (reason === undefined || message === undefined) return { kind: 'foreign', code }
+  return { kind: 'status', code, reason, message }
+}
+
+/** The texts of `299 - "…"` (RFC 7234, section 5.5); several headers come joined by commas. */
+const warningsOf = (headers: Headers): readonly string[] =>
+  [...(headers.get('Warning') ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    text.replace(/\\(.)/g, '$1'),
+  )

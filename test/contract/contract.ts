@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Backend } from './backend.ts'
+import { concurrency } from './suite/concurrency.ts'
+import { definitions } from './suite/definitions.ts'
+import { holders } from './suite/holders.ts'
+import { mint } from './suite/mint.ts'
+import { read } from './suite/read.ts'
+import { requests } from './suite/requests.ts'
+import { secrecy } from './suite/secrecy.ts'
+import { createTenant, type Tenant } from './tenant.ts'
+
+/** What a suite works with: the function under test, and a new tenant whenever it asks for one. */
+export interface Contract {
+  readonly backend: () => Backend
+  readonly tenant: () => Promise<Tenant>
+}
+
+/** What the function does, whatever it runs on and whatever Kubernetes API is behind it. */
+export function contract(name: string, start: () => Promise<Backend>): void {
+  describe(name, () => {
+    let backend: Backend | undefined
+    const running = () => {
+      if (backend === undefined) throw new Error('the backend did not start')
+      return backend
+    }
+    beforeAll(async () => {
+      backend = await start()
+    })
+    afterAll(() => backend?.stop())
+
+    const context: Contract = { backend: running, tenant: () => createTenant(running()) }
+    mint(context)
+    holders(context)
+    read(context)
+    definitions(context)
+    requests(context)
+    concurrency(context)
+    // The last one: it looks for what the others minted.
+    secrecy(context)
+  })
+}
