@@ -2,6 +2,7 @@ import { type App, createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import type { Fetch } from './core/deps.ts'
 import { createLog } from './core/log.ts'
+import { crashed } from './handlers/answer.ts'
 import { createServices } from './services.ts'
 
 interface WorkerEnv {
@@ -21,9 +22,16 @@ let app: Promise<App> | undefined
 export default {
   /** Built at the first request: before it there is no environment. An isolate has one, so there is one app. */
   async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
-    app ??= build(env)
+    app ??= build(env).catch(misconfigured)
     return (await app)(request, { afterResponse: (work) => context.waitUntil(work) })
   },
+}
+
+/** The operator reads the mistakes in the log; a caller learns that there are some. */
+function misconfigured(error: unknown): App {
+  const message = error instanceof Error ? error.message : 'could not start'
+  console.error(JSON.stringify({ level: 'error', event: 'misconfigured', message }))
+  return async () => crashed()
 }
 
 async function build(env: WorkerEnv): Promise<App> {

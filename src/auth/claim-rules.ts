@@ -11,7 +11,7 @@ import {
   textOf,
 } from './config-field.ts'
 
-export interface PrefixedClaim {
+interface PrefixedClaim {
   readonly claim: string
   /** Put before every value. May be empty. */
   readonly prefix: string

@@ -2,7 +2,9 @@
 export async function curlOf(request: Request): Promise<string> {
   const body = await request.clone().text()
   const lines = [
-    request.method === 'GET' || (request.method === 'POST' && body !== '') ? 'curl' : `curl -X ${request.method}`,
+    request.method === 'GET' || (request.method === 'POST' && body !== '')
+      ? 'curl'
+      : `curl -X ${request.method}`,
     ...[...request.headers].map(([name, value]) => `-H ${quoted(`${capitalised(name)}: ${value}`)}`),
     ...(body === '' ? [] : [`-d ${quoted(body)}`]),
     isPlain(request.url) ? request.url : quoted(request.url),

@@ -33,8 +33,22 @@ export function createRecorder(fetch: Fetch): Recorder {
   }
 }
 
-/** JSON with a line a field, anything else as it came. */
+const WIDTH = 100
+
+/** JSON with a line for everything that fits into one, anything else as it came. */
 function readable(text: string): string {
   const parsed = parseJson(text)
-  return parsed === undefined ? text.trimEnd() : JSON.stringify(parsed, null, 2)
+  return parsed === undefined ? text.trimEnd() : layout(parsed, '')
+}
+
+function layout(value: unknown, indent: string): string {
+  const line = JSON.stringify(value)
+  const isFlat = typeof value !== 'object' || value === null
+  if (isFlat || (indent !== '' && indent.length + line.length <= WIDTH)) return line
+  const inner = `${indent}  `
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const items = Array.isArray(value)
+    ? value.map((item) => layout(item, inner))
+    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${layout(item, inner)}`)
+  return `${open}\n${items.map((item) => `${inner}${item}`).join(',\n')}\n${indent}${close}`
 }

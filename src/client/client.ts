@@ -99,12 +99,7 @@ interface Call {
 const VERSION = 'v1alpha1'
 
 /** The function as a typed client. It sends every request once: a mint that is repeated is another mint. */
-export function createClient({
-  baseUrl,
-  token,
-  fetch,
-  group = 'core.cozystack.io',
-}: ClientOptions): Client {
+export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io' }: ClientOptions): Client {
   const apiVersion = `${group}/${VERSION}`
 
   async function call<T>(kind: string, { method, path, query = {}, body, signal }: Call): Promise<Answer<T>> {
@@ -174,11 +169,13 @@ async function answerTo<T>(
     answer = await fetch(request)
     text = await answer.text()
   } catch (error) {
-    return { ok: false, failure: { kind: 'silence', why: error instanceof Error ? error.message : 'unknown' } }
+    return {
+      ok: false,
+      failure: { kind: 'silence', why: error instanceof Error ? error.message : 'unknown' },
+    }
   }
   const body = parseJson(text)
-  const isExpected =
-    own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion
+  const isExpected = own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion
   if (answer.ok && isExpected) return { ok: true, value: body as T, warnings: warningsOf(answer.headers) }
   return { ok: false, failure: failureOf(answer.status, body) }
 }

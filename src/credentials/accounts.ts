@@ -17,7 +17,7 @@ export function findAccount(declared: Declarations, name: CredentialName): Resul
   }
 
   const malformed = declared.malformed.filter(({ username }) => accountNameOf(username) === name.account)
-  const usernames = [...new Set([...here, ...malformed].map(({ username }) => username))]
+  const usernames = [...new Set([...here, ...malformed].map(({ username }) => username))].sort()
   if (usernames.length > 1) return fail({ reason: 'accounts_collide', name: credential, usernames })
 
   const causes = [...malformed.map(({ cause }) => cause), ...declared.causes]

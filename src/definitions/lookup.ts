@@ -29,36 +29,37 @@ interface LookupOptions {
  * Callers at the same time share one list, which no single caller's signal ends; a failure is not kept.
  */
 export function createDefinitionLookup({ kube, now, maxAgeMs }: LookupOptions): DefinitionLookup {
-  let kept: { readonly until: number; readonly definitions: Definitions } | undefined
+  let kept: { readonly listedAt: number; readonly definitions: Definitions } | undefined
   let loading: Promise<Result<Definitions>> | undefined
 
+  /** A clock that was set back makes nothing younger. */
+  function isFresh(listedAt: number): boolean {
+    const age = now() - listedAt
+    return age >= 0 && age < maxAgeMs
+  }
+
   async function list(): Promise<Result<Definitions>> {
-    const startedAt = now()
-    const listed = await kube.listDefinitions().finally(() => {
-      loading = undefined
-    })
+    const listedAt = now()
+    const listed = await kube.listDefinitions()
     if (!listed.ok) return listed
     const definitions = index(listed.value)
-    kept = { until: startedAt + maxAgeMs, definitions }
+    kept = { listedAt, definitions }
     return ok(definitions)
   }
 
   return {
     async load() {
-      if (kept !== undefined && now() < kept.until) return ok(kept.definitions)
-      loading ??= list()
+      if (kept !== undefined && isFresh(kept.listedAt)) return ok(kept.definitions)
+      loading ??= list().finally(() => {
+        loading = undefined
+      })
       return loading
     },
   }
 }
 
 function index(definitions: readonly ApplicationDefinition[]): Definitions {
-  const byKind = new Map<string, ApplicationDefinition[]>()
-  for (const definition of definitions) {
-    const kind = textAt(definition.spec, 'application', 'kind')
-    if (kind === undefined) continue
-    byKind.set(kind, [...(byKind.get(kind) ?? []), definition])
-  }
+  const byKind = Map.groupBy(definitions, ({ spec }) => textAt(spec, 'application', 'kind'))
   const parsed = new Map<string, Result<CredentialRules | undefined>>()
   return {
     rulesFor(kind) {

@@ -1,24 +1,19 @@
 import { isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
-import { type Failed, fail, ok, type Result } from '../core/result.ts'
+import { fail, ok, type Result } from '../core/result.ts'
 import type { Format } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
+import { isDnsSubdomain } from '../k8s/names.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
+import { ROOT, readBlock, type Wrong } from './block.ts'
 import { labelProblem } from './labels.ts'
 import type { BoundSource, CredentialRules } from './rules.ts'
 import { selectsAccountSecrets } from './secret-selectors.ts'
 import { sourceKinds } from './sources/index.ts'
 import { PATH_PATTERN } from './values.ts'
 
-/** The block as JSON, for a definition whose CRD prunes the field. */
-export const DEFINITION_ANNOTATION = 'credentials.cozystack.io/definition'
-
-const ROOT = 'spec.credentials'
 const FIELDS = ['format', 'secretLabels', 'valuesPath', 'accounts', 'legacy']
 /** Known words of the block that this version does not serve yet: it says so instead of "unknown". */
 const NOT_SERVED = new Set(['ValuesList', 'Expression', 'Webhook'])
-
-/** A reader of one definition: fails with its name and the field. */
-type Wrong = (field: string, problem: string) => Failed
 
 /**
  * The rules in `spec.credentials` of a definition, or in its annotation `credentials.cozystack.io/definition`. Undefined
@@ -30,7 +25,9 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
   const wrong: Wrong = (field, problem) =>
     fail({ reason: 'definition_wrong', definition: name, field, problem })
   const block = readBlock(definition, wrong)
-  if (!block.ok || block.value === undefined) return block as Result<undefined>
+  if (!block.ok) return block
+  if (block.value === undefined) return ok(undefined)
+  if (Object.hasOwn(block.value, 'status')) return wrong(`${ROOT}.status`, 'is reserved')
   const known = checkFields(block.value, FIELDS, ROOT, wrong)
   if (!known.ok) return known
 
@@ -58,27 +55,6 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
     schema: schemaOf(definition),
   })
 }
-
-function readBlock({ metadata, spec }: ApplicationDefinition, wrong: Wrong): Result<Json | undefined> {
-  const field = own(spec, 'credentials') ?? undefined
-  if (field !== undefined && !isObject(field)) return wrong(ROOT, 'must be an object')
-  const annotation = textAt(metadata, 'annotations', DEFINITION_ANNOTATION)
-  if (annotation === undefined) return ok(field)
-
-  const where = `metadata.annotations[${DEFINITION_ANNOTATION}]`
-  const annotated = parseJson(annotation)
-  if (!isObject(annotated)) return wrong(where, 'must be a JSON object')
-  if (field !== undefined && canonical(field) !== canonical(annotated)) {
-    return wrong(where, `differs from ${ROOT}: remove one of them`)
-  }
-  return ok(annotated)
-}
-
-/** JSON with sorted keys: equal for equal values. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  )
 
 function checkFields(value: Json, fields: readonly string[], path: string, wrong: Wrong): Result<undefined> {
   const unknown = Object.keys(value).find((field) => !fields.includes(field))
@@ -153,14 +129,20 @@ function checkLegacy(value: unknown, wrong: Wrong): Result<undefined> {
   const path = `${ROOT}.legacy`
   if (value === undefined) return ok(undefined)
   if (!isObject(value)) return wrong(path, 'must be an object')
-  for (const field of ['secretName', 'key']) {
-    const text = own(value, field)
-    if (text !== undefined && (typeof text !== 'string' || text === '')) {
-      return wrong(`${path}.${field}`, 'must be a text')
-    }
+  const { secretName, key } = { secretName: own(value, 'secretName'), key: own(value, 'key') }
+  if (secretName !== undefined && !isNameTemplate(secretName)) {
+    return wrong(`${path}.secretName`, 'must be the name of a Secret, such as {release}-auth')
+  }
+  if (key !== undefined && (typeof key !== 'string' || !SECRET_KEY.test(key))) {
+    return wrong(`${path}.key`, 'must be a key of a Secret')
   }
   return checkFields(value, ['secretName', 'key'], path, wrong)
 }
+
+const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
+
+const isNameTemplate = (value: unknown): boolean =>
+  typeof value === 'string' && isDnsSubdomain(value.replaceAll('{release}', 'release'))
 
 function schemaOf({ spec }: ApplicationDefinition): Json | undefined {
   const schema = parseJson(textAt(spec, 'application', 'openAPISchema') ?? '')

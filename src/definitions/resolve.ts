@@ -28,12 +28,9 @@ export async function resolveDeclared(rules: CredentialRules, release: HelmRelea
   const failed = answers.flatMap((answer) => (answer.ok ? [] : [answer.cause]))
 
   const accounts = unite(found.flatMap((answer) => answer.accounts))
-  const malformed = [
-    ...found.flatMap((answer) => answer.malformed),
-    ...accounts.flatMap(({ username }) => malformedName(username)),
-  ]
-  const tooMany = accounts.length > MAX_ACCOUNTS || malformed.length > MAX_ACCOUNTS
-  const causes = tooMany ? [...failed, TOO_MANY] : failed
+  const entries = found.flatMap((answer) => answer.malformed)
+  const malformed = [...entries, ...accounts.flatMap(({ username }) => malformedName(username))]
+  const causes = accounts.length + entries.length > MAX_ACCOUNTS ? [...failed, TOO_MANY] : failed
   return {
     accounts: accounts.filter(({ username }) => usernameProblem(username) === undefined),
     malformed,

@@ -1,27 +1,32 @@
 import { isObject, type Json, own, textAt, textsOf } from '../core/json.ts'
 
-/** A label whose value is not known beforehand: the name of the application. */
+/** A label that is there, with a value that nobody knows beforehand: the name of the application. */
 const ANY = Symbol('any')
-type Labels = ReadonlyMap<string, string | typeof ANY>
+/** A label that may be there: the platform puts it on when the object is admitted. */
+const STAMPED = Symbol('stamped')
+type Label = string | typeof ANY | typeof STAMPED | undefined
 
-/** `sure`: whatever the application is called. `maybe`: for some name. */
+/** `sure`: whatever the application is called. `maybe`: for some name, or some day. */
 type Match = 'no' | 'maybe' | 'sure'
 
 /**
  * Whether a definition's `spec.secrets` (what a platform shows to tenants) could select an account Secret of its kind.
- * Within a selector labels and names must both match; selectors are alternatives; `exclude` wins.
+ * Within a selector labels and names must both match; selectors are alternatives; an exclusion wins. In doubt an
+ * inclusion counts and an exclusion does not.
  */
 export function selectsAccountSecrets(
   secrets: unknown,
   kind: string,
   secretLabels: Readonly<Record<string, string>>,
 ): boolean {
-  const labels: Labels = new Map<string, string | typeof ANY>([
+  const labels = new Map<string, Label>([
     ...Object.entries(secretLabels),
     ['credentials.cozystack.io/account', 'true'],
     ['apps.cozystack.io/application.group', 'apps.cozystack.io'],
     ['apps.cozystack.io/application.kind', kind],
     ['apps.cozystack.io/application.name', ANY],
+    ['internal.cozystack.io/managed-by-cozystack', STAMPED],
+    ['internal.cozystack.io/tenantresource', STAMPED],
   ])
   const included = listAt(secrets, 'include').some((selector) => matchOf(selector, labels) !== 'no')
   return included && !listAt(secrets, 'exclude').some((selector) => matchOf(selector, labels) === 'sure')
@@ -32,7 +37,7 @@ const listAt = (value: unknown, key: string): readonly unknown[] => {
   return Array.isArray(list) ? list : []
 }
 
-function matchOf(selector: unknown, labels: Labels): Match {
+function matchOf(selector: unknown, labels: ReadonlyMap<string, Label>): Match {
   if (!isObject(selector)) return 'no'
   return weakest([...labelMatches(selector, labels), nameMatch(selector)])
 }
@@ -42,16 +47,24 @@ const weakest = (matches: readonly Match[]): Match => {
   return matches.includes('maybe') ? 'maybe' : 'sure'
 }
 
-/** Account Secrets end in `.account`, and what a template inserts has no dot: the end must stand in the template. */
+/** No list of names means every name. An empty one means none to the platform, until something drops the empty list. */
 function nameMatch(selector: Json): Match {
+  if (own(selector, 'resourceNames') === undefined) return 'sure'
   const names = listAt(selector, 'resourceNames')
-  if (names.length === 0) return 'sure'
-  return names.some((name) => typeof name === 'string' && name.trimEnd().endsWith('.account'))
-    ? 'maybe'
-    : 'no'
+  if (names.length === 0) return 'maybe'
+  return names.some((name) => typeof name === 'string' && mayNameAccountSecret(name)) ? 'maybe' : 'no'
 }
 
-function labelMatches(selector: Json, labels: Labels): readonly Match[] {
+/** What a template may refer to. None of it holds a dot. */
+const FIELD = /\{\{-?\s*\.(?:name|kind|namespace)\s*-?\}\}/g
+
+/** Whether a template could stand for `<release>.<account>.account`, whose first two parts hold no dot. */
+function mayNameAccountSecret(template: string): boolean {
+  const text = template.replaceAll(FIELD, 'x').trim()
+  return text.includes('{{') || /^[^.]+\.[^.]+\.account$/.test(text)
+}
+
+function labelMatches(selector: Json, labels: ReadonlyMap<string, Label>): readonly Match[] {
   const exact = own(selector, 'matchLabels')
   const pairs = isObject(exact) ? Object.keys(exact) : []
   return [
@@ -60,12 +73,17 @@ function labelMatches(selector: Json, labels: Labels): readonly Match[] {
   ]
 }
 
-function valueMatch(label: string | typeof ANY | undefined, values: readonly string[]): Match {
-  if (label === ANY) return 'maybe'
+function valueMatch(label: Label, values: readonly string[]): Match {
+  if (typeof label === 'symbol') return 'maybe'
   return label !== undefined && values.includes(label) ? 'sure' : 'no'
 }
 
-function expressionMatch(expression: unknown, labels: Labels): Match {
+function presence(label: Label): Match {
+  if (label === STAMPED) return 'maybe'
+  return label === undefined ? 'no' : 'sure'
+}
+
+function expressionMatch(expression: unknown, labels: ReadonlyMap<string, Label>): Match {
   const label = labels.get(textAt(expression, 'key') ?? '')
   switch (textAt(expression, 'operator')) {
     case 'In':
@@ -73,9 +91,9 @@ function expressionMatch(expression: unknown, labels: Labels): Match {
     case 'NotIn':
       return opposite(valueMatch(label, textsOf(own(expression, 'values'))))
     case 'Exists':
-      return label === undefined ? 'no' : 'sure'
+      return presence(label)
     case 'DoesNotExist':
-      return label === undefined ? 'sure' : 'no'
+      return opposite(presence(label))
     default:
       // An operator that nobody knows: assume the worst.
       return 'maybe'

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Access } from '../core/failure.ts'
+import type { Access, Failure } from '../core/failure.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { credentialNameOf, secretNameOf } from '../credentials/naming.ts'
 import { ACCOUNT_SELECTOR, type CredentialView, viewOf } from '../credentials/view.ts'
@@ -17,7 +17,7 @@ export const getRoute =
   (services: Services) =>
   async (c: Context<AppEnv>): Promise<Response> => {
     const read = await get(services, c)
-    if (!read.ok) return statusOf(read.failure, services.group)
+    if (!read.ok) return refuse(services, c, read.failure)
     const { view, as } = read.value
     if (as === 'object') return json({ ...typeOf(services, 'Credential'), ...view })
     return json(table(services, c, [view], { resourceVersion: view.metadata.resourceVersion }))
@@ -28,12 +28,23 @@ export const listRoute =
   (services: Services) =>
   async (c: Context<AppEnv>): Promise<Response> => {
     const read = await list(services, c)
-    if (!read.ok) return statusOf(read.failure, services.group)
+    if (!read.ok) return refuse(services, c, read.failure)
     const { views, metadata, as } = read.value
     if (as === 'table') return json(table(services, c, views, metadata))
     const items = views.map((view) => ({ ...typeOf(services, 'Credential'), ...view }))
     return json({ ...typeOf(services, 'CredentialList'), metadata, items })
   }
+
+/** The log has the whole failure, the caller its public part. */
+function refuse({ deps, group }: Services, c: Context<AppEnv>, failure: Failure): Response {
+  const answer = statusOf(failure, group)
+  deps.log(answer.status < 500 ? 'info' : 'error', 'refused', {
+    path: c.req.path,
+    code: answer.status,
+    failure,
+  })
+  return answer
+}
 
 async function get(
   services: Services,

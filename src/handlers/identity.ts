@@ -15,7 +15,7 @@ export function refuseRetryHeaders(headers: Headers): Result<undefined> {
   })
 }
 
-/** Who sent this request. */
+/** Who sent this request. Somebody who asks to act as another must not silently act as themselves. */
 export async function callerOf(
   services: Services,
   request: Request,
@@ -23,5 +23,11 @@ export async function callerOf(
 ): Promise<Result<Caller>> {
   const presented = presentedBy(request.headers)
   if (!presented.ok) return presented
-  return services.authenticate({ ...presented.value, signal })
+  const caller = await services.authenticate({ ...presented.value, signal })
+  const impersonates = [...request.headers.keys()].some((name) => name.startsWith('impersonate-'))
+  if (!caller.ok || !impersonates) return caller
+  return fail({
+    reason: 'request_malformed',
+    message: 'impersonation headers are not supported on direct calls',
+  })
 }

@@ -36,7 +36,7 @@ export const issueRoute =
       ...callerFields(outcome.caller),
       auditId: auditIdOf(c.req.raw.headers),
       code: answer.status,
-      reason: outcome.result.ok ? undefined : outcome.result.failure.reason,
+      failure: outcome.result.ok ? undefined : outcome.result.failure,
       durationMs: Math.round(services.deps.now() - startedAt),
     })
     return answer

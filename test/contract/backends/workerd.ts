@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { build } from 'esbuild'
 import { Miniflare, type Request as MiniflareRequest } from 'miniflare'
 import type { Fetch } from '../../../src/core/deps.ts'
@@ -17,7 +18,7 @@ export async function workerd(api: ApiServer): Promise<Backend> {
     bindings: { ...SETTINGS },
     serviceBindings: { KUBE: answerWith(api.asFunction) },
     cf: false,
-    handleRuntimeStdio: (stdout, stderr) => {
+    handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
       for (const stream of [stdout, stderr]) {
         stream.on('data', (chunk: Buffer) => {
           output += chunk.toString()

@@ -23,7 +23,10 @@ async function define(
     metadata: { name, annotations: {} },
     spec: {
       application: { kind, plural: `${name}s`, singular: name, openAPISchema: '{}' },
-      release: { prefix: `${name}-` },
+      release: {
+        prefix: `${name}-`,
+        chartRef: { kind: 'OCIRepository', name, namespace: 'cozy-system' },
+      },
       credentials: structuredClone(GOOD),
     },
   }

@@ -1,0 +1,103 @@
+#!/usr/bin/env node
+import { readFile } from 'node:fs/promises'
+import { type ClusterOptions, parseCommandLine } from './cli/command-line.ts'
+import { runDemo } from './cli/demo.ts'
+import { invitationOf } from './cli/dev.ts'
+import { openExample } from './cli/example.ts'
+import { HELP, HINT } from './cli/help.ts'
+import { createDeps, originOf, runApp } from './cli/run-app.ts'
+import { readConfig } from './config.ts'
+import { own, parseJson, textAt } from './core/json.ts'
+import { decodeData } from './core/text.ts'
+import { createIssuerFetch } from './k8s/node-issuer.ts'
+import { openKubeconfig } from './k8s/node-kubeconfig.ts'
+import { VERSION } from './version.ts'
+
+/** Beside `src` and beside `dist` alike. */
+const ROLES = new URL('../knative/rbac/', import.meta.url)
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Answers the exit code; undefined while something is served. */
+async function main(args: readonly string[]): Promise<number | undefined> {
+  const command = parseCommandLine(args)
+  switch (command.is) {
+    case 'help':
+      process.stdout.write(HELP)
+      return 0
+    case 'version':
+      print(`mintonce ${VERSION}`)
+      return 0
+    case 'mistake':
+      process.stderr.write(`mintonce: ${command.message}\n${HINT}\n`)
+      return 2
+    case 'demo':
+      return (await demo()) ? 0 : 1
+    case 'dev':
+      return dev(command.cluster)
+  }
+}
+
+/** The same every time: what the environment says is not for it. */
+async function demo(): Promise<boolean> {
+  const config = await readConfig({ PORT: '0', MINTONCE_LOG_LEVEL: 'error' })
+  const deps = createDeps(config)
+  const { admin, kube } = await openExample({ deps, rolesFolder: ROLES, audiences: config.audiences })
+  const serving = await runApp(config, { deps, kube })
+  print(`mintonce ${VERSION}: one password, from the request to the check that a database makes.`)
+  print(`The function is the one that ships, on ${originOf(serving)}; the cluster is a sandbox in memory.`)
+  try {
+    return await runDemo({
+      baseUrl: originOf(serving),
+      // Not the global one, which may send a request again.
+      fetch: createIssuerFetch(undefined),
+      readStored: async (namespace, secret) => {
+        const url = `https://kubernetes.default.svc/api/v1/namespaces/${namespace}/secrets/${secret}`
+        const answer = await admin(new Request(url))
+        return decodeData(textAt(own(parseJson(await answer.text()), 'data'), 'password'))
+      },
+      print,
+    })
+  } finally {
+    await serving.stop()
+  }
+}
+
+async function dev(options: ClusterOptions | undefined): Promise<undefined> {
+  const config = await readConfig(process.env, {
+    readText: (path) => readFile(path, 'utf8'),
+    parseYaml: async (text) => (await import('yaml')).parse(text),
+  })
+  const deps = createDeps(config)
+  const cluster = options === undefined ? undefined : await openKubeconfig(options)
+  const kube =
+    cluster?.fetch ?? (await openExample({ deps, rolesFolder: ROLES, audiences: config.audiences })).kube
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => process.exit(code))
+  }
+  const origin = originOf(await runApp(config, { deps, kube }))
+  print(invitationOf({ origin, group: config.group, audiences: config.audiences, cluster }))
+  await warnUnlessReady(origin)
+  return undefined
+}
+
+/** A cluster that is away may come back: served all the same. */
+async function warnUnlessReady(origin: string): Promise<void> {
+  const answer = await createIssuerFetch(undefined)(new Request(`${origin}/readyz`))
+  if (!answer.ok) process.stderr.write(`mintonce: ${await answer.text()}`)
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    if (code !== undefined) process.exitCode = code
+  },
+  (error: unknown) => {
+    process.stderr.write(`mintonce: ${error instanceof Error ? error.message : 'failed'}\n`)
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,26 @@
+export const HELP = `mintonce: passwords for managed applications on Kubernetes, each shown once
+
+Usage:
+  mintonce demo                            walk through a mint in a sandbox, then end
+  mintonce dev                             serve the sandbox on 127.0.0.1:8080 until interrupted
+  mintonce dev --kubeconfig [PATH]         serve in front of a cluster, with your own rights in it
+  mintonce --version
+
+Options:
+  --kubeconfig [PATH]    the cluster; without PATH the file that kubectl would take
+  --context NAME         a context of that file other than the current one
+  -h, --help
+  --version
+
+dev reads the same environment variables as the function that is deployed (PORT, MINTONCE_API_GROUP, ...: see README.md).
+PORT=0 takes any port that is free.
+
+In a clone of the project, "npm run dev --" stands for "mintonce dev":
+  npm run demo
+  PORT=8081 npm run dev
+  npm run dev -- --kubeconfig ~/.kube/config --context kind-mintonce
+
+Exit codes: 0 as it should be, 1 it failed, 2 the command line was not understood.
+`
+
+export const HINT = 'mintonce --help shows what there is'

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+
+const ADDRESS = { namespace: 'tenant-acme', name: 'postgres-orders.web' }
+const API = 'https://mintonce.test/apis/core.cozystack.io/v1alpha1/namespaces/tenant-acme/credentials'
+
+const ISSUED = {
+  apiVersion: 'core.cozystack.io/v1alpha1',
+  kind: 'CredentialRequest',
+  metadata: ADDRESS,
+  status: { username: 'web', password: 'a'.repeat(32), issuedAt: '2026-10-02T09:14:07Z' },
+}
+
+/** A client whose calls are kept, and answered by `respond`. */
+function clientOf(respond: () => Response | Promise<Response>, group?: string) {
+  const requests: Request[] = []
+  const client = createClient({
+    baseUrl: 'https://mintonce.test',
+    token: 'secret-token',
+    fetch: async (request) => {
+      requests.push(request)
+      return respond()
+    },
+    ...(group === undefined ? {} : { group }),
+  })
+  return { client, requests }
+}
+
+const answer =
+  (body: unknown, status = 200, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json(body, { status, headers })
+
+describe('what is sent', () => {
+  test('a mint names its preconditions, and carries a body in any case', async () => {
+    const { client, requests } = clientOf(answer(ISSUED, 201))
+    await client.mint(ADDRESS, { preconditions: { resourceVersion: '7', uid: 'u' } })
+    await client.mint(ADDRESS)
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      Array(2).fill(`POST ${API}/postgres-orders.web/mint`),
+    )
+    expect(requests[0]?.headers.get('Authorization')).toBe('Bearer secret-token')
+    expect(requests[0]?.headers.get('Content-Type')).toBe('application/json')
+    const bodies = await Promise.all(requests.map((request) => request.json()))
+    const type = { apiVersion: ISSUED.apiVersion, kind: ISSUED.kind }
+    expect(bodies).toEqual([
+      { ...type, spec: { preconditions: { resourceVersion: '7', uid: 'u' } } },
+      { ...type, spec: {} },
+    ])
+  })
+
+  test('a dry run and a revoke go where they should', async () => {
+    const { client, requests } = clientOf(answer(ISSUED, 201))
+    await client.revoke(ADDRESS, { dryRun: true })
+    expect(requests[0]?.url).toBe(`${API}/postgres-orders.web/revoke?dryRun=All`)
+  })
+
+  test('a list carries its selection, and a get none', async () => {
+    const { client, requests } = clientOf(answer({}))
+    await client.list('tenant-acme', { labelSelector: 'a in (b,c)', limit: 2, continue: 'x=' })
+    await client.get(ADDRESS)
+    const url = new URL(requests[0]?.url ?? '')
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      labelSelector: 'a in (b,c)',
+      limit: '2',
+      continue: 'x=',
+    })
+    expect(requests[1]?.url).toBe(`${API}/postgres-orders.web`)
+    expect(requests[1]?.headers.has('Content-Type')).toBe(false)
+  })
+
+  test('another group is another path and another apiVersion', async () => {
+    const { client, requests } = clientOf(answer(ISSUED, 201), 'credentials.example.org')
+    await client.mint(ADDRESS)
+    expect(requests[0]?.url).toContain('/apis/credentials.example.org/v1alpha1/')
+    expect(await requests[0]?.json()).toMatchObject({ apiVersion: 'credentials.example.org/v1alpha1' })
+  })
+
+  test('redirects are not followed', async () => {
+    const { client, requests } = clientOf(answer(ISSUED, 201))
+    await client.mint(ADDRESS)
+    expect(requests[0]?.redirect).toBe('manual')
+  })
+
+  test.each(['..', 'a/b', 'A', '', 'a%2fb', 'a\n'])('%j is no name, and is not sent', async (name) => {
+    const { client, requests } = clientOf(answer(ISSUED, 201))
+    expect(() => client.mint({ ...ADDRESS, name })).toThrow(TypeError)
+    expect(requests).toEqual([])
+  })
+})
+
+describe('what comes back', () => {
+  test('the password, and the warnings of the answer one by one', async () => {
+    const warning = '299 - "HelmRelease \\"x\\" is suspended, it waits", 299 - "second"'
+    const { client } = clientOf(answer(ISSUED, 201, { Warning: warning }))
+    expect(await client.mint(ADDRESS)).toEqual({
+      ok: true,
+      value: ISSUED,
+      warnings: ['HelmRelease "x" is suspended, it waits', 'second'],
+    })
+  })
+
+  test('a Status is a refusal, in its own words', async () => {
+    const status = { kind: 'Status', apiVersion: 'v1', reason: 'Conflict', message: 'changed', code: 409 }
+    const { client } = clientOf(answer(status, 409))
+    const failure = { kind: 'status', code: 409, reason: 'Conflict', message: 'changed' }
+    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure })
+  })
+
+  test.each([
+    ['the page of a proxy', () => new Response('<html>', { status: 502 }), 502],
+    ['a page with code 200', () => new Response('<html>'), 200],
+    ['another kind', answer({ ...ISSUED, kind: 'Secret' }, 201), 201],
+    ['another group', answer({ ...ISSUED, apiVersion: 'v1' }, 201), 201],
+    ['a redirect', () => new Response(null, { status: 302 }), 302],
+    ['a Status of another code', answer({ kind: 'Status', code: 200, reason: '', message: '' }, 500), 500],
+  ])('%s is no answer of the function', async (_what, respond, code) => {
+    const { client } = clientOf(respond)
+    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure: { kind: 'foreign', code } })
+  })
+
+  test('a broken connection is said to be one, and nothing is sent again', async () => {
+    const { client, requests } = clientOf(() => Promise.reject(new Error('socket hang up')))
+    expect(await client.mint(ADDRESS)).toEqual({
+      ok: false,
+      failure: { kind: 'silence', why: 'socket hang up' },
+    })
+    expect(requests).toHaveLength(1)
+  })
+})

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { deriveStored } from '../../src/formats/derive.ts'
+import type { Format } from '../../src/formats/format.ts'
+import { formats } from '../../src/formats/index.ts'
+import { randomBytes } from './vectors.ts'
+
+const password = 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU'
+const refused = { ok: false, failure: { reason: 'value_not_canonical', format: 'odd' } }
+
+/** A format that answers what a test wants, and takes anything for canonical unless told otherwise. */
+const odd = (stored: string, more: Partial<Format> = {}): Format => ({
+  name: 'odd',
+  storesPlaintext: false,
+  canonical: /^.*$/s,
+  derive: async () => stored,
+  ...more,
+})
+const store = (format: Format, valuesPath?: string, input = { username: 'web', password }) =>
+  deriveStored(format, input, { randomBytes }, { valuesPath })
+
+test.each([...formats.values()])('$name gives a value for a minted password', async (format) => {
+  expect(await store(format)).toEqual({ ok: true, value: expect.stringMatching(format.canonical) })
+})
+
+test.each([...formats.values()].filter(({ storesPlaintext }) => !storesPlaintext))(
+  '$name gives a value that Helm leaves alone',
+  async (format) => {
+    expect(await store(format, '_accounts')).toMatchObject({ ok: true })
+  },
+)
+
+test('a value that does not match its pattern is refused', async () => {
+  expect(await store(odd('*abc', { canonical: /^\*[0-9A-F]{40}$/ }))).toEqual(refused)
+})
+
+test('a value of more than 8 KiB is refused, counted in bytes', async () => {
+  expect(await store(odd('x'.repeat(8192)))).toMatchObject({ ok: true })
+  expect(await store(odd('x'.repeat(8193)))).toEqual(refused)
+  expect(await store(odd('ä'.repeat(4097)))).toEqual(refused)
+})
+
+test('a verifier that holds the password is refused', async () => {
+  expect(await store(odd(`{SSHA}${password}`))).toEqual(refused)
+  expect(await store(odd(`{SSHA}${password}`, { storesPlaintext: true }))).toMatchObject({ ok: true })
+})
+
+test.each([[''], ['\ud83d'], ['a\udc00b']])('the password %j is refused before it is hashed', async (bad) => {
+  const never = odd('', {
+    derive: () => {
+      throw new Error('hashed')
+    },
+  })
+  expect(await store(never, undefined, { username: 'web', password: bad })).toEqual(refused)
+})
+
+describe('a value that Flux would read as more than a text is refused where the chart gets it:', () => {
+  // What helm-controller makes of each was seen with Flux's own code: strvals, as in `helm --set`.
+  test.each([
+    'x,_namespace.host=evil',
+    '{a}',
+    'a[0]',
+    'a\\,b',
+    'a b',
+    'a\nb',
+    "'a'",
+    '"a"',
+    '#a',
+    'ä',
+    '',
+    'true',
+    'false',
+    'null',
+    '0',
+    '0123',
+  ])('%j', async (value) => {
+    expect(await store(odd(value), '_accounts')).toEqual(refused)
+    expect(await store(odd(value))).toMatchObject({ ok: true })
+  })
+
+  test.each(['True1', 'a', '0x12', '$apr1$a$b', '*2470C0', 'a+b/c==', 'SCRAM-SHA-256$4096:a$b:c'])(
+    'but %j is a text',
+    async (value) => {
+      expect(await store(odd(value), '_accounts')).toEqual({ ok: true, value })
+    },
+  )
+})
