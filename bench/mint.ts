@@ -14,7 +14,7 @@ const WARM_UP = 20
 const api = await startRealApiServer()
 const backend = await nodeProcess(api, {
   MINTONCE_DEFINITIONS_MAX_AGE_SECONDS: '30',
-  MINTONCE_LOG_LEVEL: 'error',
+  MINTONCE_LOG_LEVEL: 'info',
 })
 try {
   const tenant = await createTenant(backend)

@@ -49,11 +49,13 @@ async function firstResponse(): Promise<{ tookMs: number; residentMiB: number }>
   return { tookMs, residentMiB }
 }
 
-const answers = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/livez`).then(
-    (response) => response.ok,
-    () => false,
-  )
+async function answers(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/livez`)).ok
+  } catch {
+    return false
+  }
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -74,4 +76,6 @@ async function sizes(): Promise<void> {
   }
 }
 
-const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`
+function kib(bytes: number): string {
+  return `${(bytes / 1024).toFixed(1)} KiB`
+}

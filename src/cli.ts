@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
 import { type ClusterOptions, parseCommandLine } from './cli/command-line.ts'
 import { runDemo } from './cli/demo.ts'
 import { invitationOf } from './cli/dev.ts'
@@ -68,7 +69,7 @@ async function demo(): Promise<boolean> {
 async function dev(options: ClusterOptions | undefined): Promise<undefined> {
   const config = await readConfig(process.env, {
     readText: (path) => readFile(path, 'utf8'),
-    parseYaml: async (text) => (await import('yaml')).parse(text),
+    parseYaml: async (text) => parse(text),
   })
   const deps = createDeps(config)
   const cluster = options === undefined ? undefined : await openKubeconfig(options)

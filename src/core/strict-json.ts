@@ -6,16 +6,20 @@ interface Frame {
   wantsKey: boolean
 }
 
+/** More help nobody, and each path costs as much as it is deep. */
+const MAX_DUPLICATES = 10
+
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs
 
 /**
  * The fields that a JSON text gives twice, by their paths (`spec.preconditions.uid`): `JSON.parse` keeps the last one
- * in silence. The text must have passed `JSON.parse`. Linear in its length.
+ * in silence. The first ten of them. The text must have passed `JSON.parse`. Linear in its length.
  */
 export function duplicateFields(text: string): readonly string[] {
   const duplicates: string[] = []
   const stack: Frame[] = []
   for (const [token] of text.matchAll(TOKEN)) {
+    if (duplicates.length === MAX_DUPLICATES) break
     if (token.startsWith('"')) readText(token, stack, duplicates)
     else readMark(token, stack)
   }

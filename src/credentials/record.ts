@@ -74,8 +74,10 @@ function readEntry(value: unknown): HistoryEntry | undefined {
   return trim({ operation, at, by, ...(impersonator === undefined ? {} : { impersonator }) })
 }
 
-const trim = ({ impersonator, by, ...entry }: HistoryEntry): HistoryEntry => ({
-  ...entry,
+/** Field by field: an annotation is read by many tools, and nothing gets into it by the way. */
+const trim = ({ operation, at, by, impersonator }: HistoryEntry): HistoryEntry => ({
+  operation,
+  at,
   by: cutBytes(by, MAX_BY_BYTES),
   ...(impersonator === undefined ? {} : { impersonator: cutBytes(impersonator, MAX_BY_BYTES) }),
 })

@@ -6,7 +6,7 @@ import { parseRules } from './parse.ts'
 import type { CredentialRules } from './rules.ts'
 
 /** The definitions of a cluster, as of one list. */
-export interface Definitions {
+interface Definitions {
   /**
    * The rules of an application kind; undefined when no definition has that kind, or its definition no rules. Fails
    * with `definition_wrong` or `definitions_ambiguous`, for this kind only.

@@ -28,7 +28,7 @@ export interface SourceAnswer {
 }
 
 /** What a source may look at. */
-export interface SourceInput {
+interface SourceInput {
   /** The HelmRelease's `spec.values`. */
   readonly values: Json
   /** The parsed `openAPISchema` of the definition, or undefined when it has none that parses. */

@@ -4,9 +4,10 @@ import { utf8 } from '../core/text.ts'
 import type { Format, FormatInput } from './format.ts'
 
 const MAX_STORED_BYTES = 8 * 1024
-/** Flux reads a value at a `targetPath` as `helm --set` does: commas, braces, `true` and bare numbers mean something. */
+/** Flux reads a value at a `targetPath` as `helm --set` does: commas, braces and backslashes mean something. */
 const SAFE_IN_VALUES = /^[A-Za-z0-9+/=.$:*_-]+$/
-const READ_AS_ANOTHER_TYPE = /^(true|false|null|\d+)$/
+/** As Helm does, which ignores case here and takes a sign (`pkg/strvals/parser.go`, `typedVal`). */
+const READ_AS_ANOTHER_TYPE = /^(true|false|null|[+-]?\d+)$/i
 
 interface DeriveOptions {
   /** Set when the value reaches the chart as a Helm value. Required, so that no caller forgets it. */

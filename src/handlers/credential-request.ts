@@ -2,7 +2,7 @@ import type { Cause } from '../core/failure.ts'
 import { isObject, own, parseJson } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { duplicateFields } from '../core/strict-json.ts'
-import { fromUtf8 } from '../core/text.ts'
+import { cutBytes, fromUtf8 } from '../core/text.ts'
 import type { CallerPreconditions } from '../credentials/issue.ts'
 import { parseQuery, type Query } from './query.ts'
 
@@ -22,6 +22,9 @@ interface Addressed {
 }
 
 const KIND = 'CredentialRequest'
+/** A body of wrong fields only must not come back as an answer that is larger than itself. */
+const MAX_NAMED = 10
+const MAX_NAMED_BYTES = 256
 
 /** Every field there is: an object of known fields, or a value that is looked at elsewhere. */
 interface Shape {
@@ -90,12 +93,14 @@ function checkIdentity(body: unknown, { apiVersion, name, namespace }: Addressed
 function checkFields(body: unknown, text: string, { fieldValidation }: Query): Result<readonly string[]> {
   if (fieldValidation === 'Ignore') return ok([])
   const problems = [
-    ...unknownFields(body, SHAPE, '').map((path) => `unknown field "${path}"`),
-    ...duplicateFields(text).map((path) => `duplicate field "${path}"`),
-  ]
+    ...unknownFields(body, SHAPE, '').map((path) => `unknown field ${quoted(path)}`),
+    ...duplicateFields(text).map((path) => `duplicate field ${quoted(path)}`),
+  ].slice(0, MAX_NAMED)
   if (problems.length === 0 || fieldValidation === 'Warn') return ok(problems)
   return malformed(`strict decoding error: ${problems.join(', ')}`)
 }
+
+const quoted = (path: string): string => JSON.stringify(cutBytes(path, MAX_NAMED_BYTES))
 
 function unknownFields(value: unknown, shape: Shape, prefix: string): readonly string[] {
   if (!isObject(value)) return []

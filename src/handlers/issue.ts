@@ -56,7 +56,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   if (!caller.ok) return { result: caller }
 
   const known = { target: target.value, caller: caller.value }
-  const asked = await readRequest(services, request, target.value)
+  const asked = await readRequest(services, request, target.value, signal)
   const [allowed, state] = await Promise.all([
     services.authorize(caller.value, accessOf(services, operation, target.value), { signal }),
     asked.ok ? readState(services, target.value, { signal }) : asked,
@@ -81,8 +81,9 @@ async function readRequest(
   { group }: Services,
   request: Request,
   { namespace, name }: Target,
+  signal: AbortSignal,
 ): Promise<Result<CredentialRequest>> {
-  const body = await readBody(request)
+  const body = await readBody(request, signal)
   if (!body.ok) return body
   const apiVersion = `${group}/${API_VERSION}`
   return parseCredentialRequest(request.url, body.value, {

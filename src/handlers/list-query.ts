@@ -54,8 +54,8 @@ function parseWindow(parameters: URLSearchParams): Result<Pick<ListQuery, 'limit
   })
 }
 
-/** `strconv.ParseBool` as kube-apiserver reads query parameters: anything but a clear no is a yes. */
+/** As kube-apiserver reads query parameters (`k8s.io/apimachinery/pkg/runtime/conversion.go`): `?watch=` is a yes. */
 const isTrue = (value: string | null): boolean =>
-  value !== null && !['', '0', 'false', 'False', 'FALSE', 'f', 'F'].includes(value)
+  value !== null && value !== '0' && value.toLowerCase() !== 'false'
 
 const malformed = (message: string): Result<never> => fail({ reason: 'request_malformed', message })

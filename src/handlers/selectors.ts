@@ -3,6 +3,8 @@ import { SHOWN_LABELS } from '../credentials/view.ts'
 
 const KEY = '([A-Za-z0-9./_-]+)'
 const VALUE = '([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?'
+/** Long enough for sets of many names; patterns with two open ends take the square of it. */
+const MAX_SELECTOR = 4096
 const REQUIREMENTS = [
   new RegExp(`^!?\\s*${KEY}$`),
   new RegExp(`^${KEY}\\s*(==|=|!=)\\s*${VALUE}$`),
@@ -14,6 +16,8 @@ const REQUIREMENTS = [
  * the operators'. Answers it for use on Secrets. Fails with `request_malformed`.
  */
 export function parseLabelSelector(selector: string): Result<string> {
+  if (selector.length > MAX_SELECTOR)
+    return malformed(`labelSelector is longer than ${MAX_SELECTOR} characters`)
   if (selector.trim() === '') return ok('')
   for (const requirement of splitOutsideParentheses(selector)) {
     const key = REQUIREMENTS.map((pattern) => pattern.exec(requirement)?.[1]).find(
@@ -32,6 +36,8 @@ export function parseLabelSelector(selector: string): Result<string> {
  * selectable, with `=`, `==` and `!=`. Fails with `request_malformed`.
  */
 export function parseFieldSelector(selector: string): Result<string> {
+  if (selector.length > MAX_SELECTOR)
+    return malformed(`fieldSelector is longer than ${MAX_SELECTOR} characters`)
   const parts: string[] = []
   for (const requirement of selector.split(',').map((part) => part.trim())) {
     if (requirement === '') continue

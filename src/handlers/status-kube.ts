@@ -52,6 +52,9 @@ export const kubeRows: { readonly [R in KubeFailure['reason']]: Row<R> } = {
 /** A refused write stored nothing. Never with `Retry-After`: clients follow it by themselves, and that is a mint. */
 export function refusedWrite(cause: KubeFailure, name: string, group: string): StatusAnswer {
   switch (cause.reason) {
+    case 'kube_conflict':
+    case 'kube_exists':
+      return conflict(`credential ${name} changed: read it again`, name, group)
     case 'kube_absent':
       return conflict(`credential ${name} no longer exists, or its namespace does not`, name, group)
     case 'kube_quota_exceeded':
@@ -70,6 +73,8 @@ export function refusedWrite(cause: KubeFailure, name: string, group: string): S
       return internal(
         `the Kubernetes API or a policy of the cluster refused to ${cause.call}; nothing was stored`,
       )
+    case 'kube_expired':
+      return internal('the Kubernetes API refused the write (code 410); nothing was stored')
     default: {
       const row = kubeRows[cause.reason] as Row<KubeFailure['reason']>
       return row(cause, group)

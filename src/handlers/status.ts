@@ -44,7 +44,7 @@ const requestRows = {
     headers: { Allow: allow.join(', ') },
   }),
   caller_gone: () => ({
-    code: 408,
+    code: 504,
     reason: 'Timeout',
     message: 'the caller has gone, or the time was over: nothing was written',
   }),
@@ -148,5 +148,5 @@ function forbiddenMessage(
   const what = subresource === undefined ? resource : `${resource}/${subresource}`
   const named = name === undefined ? '' : ` "${name}"`
   const where = namespace === undefined ? ' at the cluster scope' : ` in the namespace "${namespace}"`
-  return `${resource}.${group}${named} is forbidden: User "${user}" cannot ${verb} resource "${what}" in API group "${group}"${where}`
+  return `${resource}.${group}${named} is forbidden: User ${JSON.stringify(user)} cannot ${verb} resource "${what}" in API group "${group}"${where}`
 }

@@ -56,7 +56,7 @@ function objectOf(view: CredentialView, { apiVersion, includeObject }: TableOpti
 function ageOf(creationTimestamp: string | undefined, now: number): string {
   // biome-ignore lint/style/noRestrictedGlobals: parses a given time, reads no clock
   const created = Date.parse(creationTimestamp ?? '')
-  return Number.isNaN(created) ? '<unknown>' : humanDuration(Math.floor((now - created) / 1000))
+  return Number.isNaN(created) ? '<unknown>' : humanDuration(Math.trunc((now - created) / 1000))
 }
 
 const MINUTE = 60
@@ -81,7 +81,7 @@ const STEPS: readonly {
   { under: Number.POSITIVE_INFINITY, large: [YEAR, 'y'] },
 ]
 
-/** `93` seconds is `93s`, `4000` is `66m`, `300000` is `3d11h`. */
+/** Of whole seconds, cut towards zero: `93` is `93s`, `4000` is `66m`, `300000` is `3d11h`. */
 export function humanDuration(seconds: number): string {
   if (seconds < -1) return '<invalid>'
   const age = Math.max(seconds, 0)

@@ -1,67 +1,35 @@
 import type { Fetch } from '../core/deps.ts'
-import type { Access } from '../core/failure.ts'
-import { at, isObject, type Json, own, textAt, textsOf } from '../core/json.ts'
+import { isObject, type Json, own, textAt } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { type Caller, createCaller, type KubeResult, stored } from './call.ts'
+import { listDefinitions, listSecrets } from './adapter-lists.ts'
+import { reviewAccess, reviewToken } from './adapter-reviews.ts'
+import { type Caller, createCaller, type KubeResult, senseless } from './call.ts'
 import { eventOf } from './event.ts'
-import type { Kube, ListOptions, Page, Subject, TokenReviewStatus, WriteOptions } from './kube.ts'
+import type { CallOptions, Kube, Preconditions, WriteOptions } from './kube.ts'
 import { pathOf } from './names.ts'
-import type { ApplicationDefinition, HelmRelease, Secret, StoredSecret } from './objects.ts'
+import type { HelmRelease, Secret, StoredSecret } from './objects.ts'
 
 interface KubeOptions {
   readonly fetch: Fetch
-  /** For each call. */
+  /** For each call, from before it is sent until its answer is read. */
   readonly timeoutMs: number
   /** The name of this replica in Events. */
   readonly reportingInstance: string
 }
 
-const PAGE_SIZE = '500'
-const API_VERSION = 'v1alpha1'
-
-const secretsPath = (namespace: string, ...name: readonly string[]) =>
-  pathOf('api', 'v1', 'namespaces', namespace, 'secrets', ...name)
-const releasePath = (namespace: string, name: string) =>
-  pathOf('apis', 'helm.toolkit.fluxcd.io', 'v2', 'namespaces', namespace, 'helmreleases', name)
-
-/** The port over fetch: the only code that knows URLs of the Kubernetes API. */
+/**
+ * The port over fetch: with its parts in `adapter-*.ts` the only code that knows URLs of the Kubernetes API. Names are
+ * validated by callers: a TypeError says that one was not. Fails with the arms of `KubeFailure`; each call is sent once.
+ */
 export function createKube({ fetch, timeoutMs, reportingInstance }: KubeOptions): Kube {
   const call = createCaller(fetch, timeoutMs)
   return {
-    getHelmRelease: async (namespace, name, options) =>
-      optional(
-        stored<HelmRelease>(
-          await call({
-            method: 'GET',
-            path: releasePath(namespace, name),
-            what: 'get HelmRelease',
-            ...options,
-          }),
-          'HelmRelease',
-          'get HelmRelease',
-        ),
-      ),
-    listDefinitions: (options) => listDefinitions(call, options?.signal),
-    getSecret: async (namespace, name, options) =>
-      optional(
-        stored<StoredSecret>(
-          await call({ method: 'GET', path: secretsPath(namespace, name), what: 'get Secret', ...options }),
-          'Secret',
-          'get Secret',
-        ),
-      ),
-    listSecrets: (namespace, options) => listSecrets(call, namespace, options),
+    ...readsOf(call),
     ...writesOf(call),
-    reviewToken: async (token, audiences, options) => {
-      const spec = { token, audiences }
-      const answer = await review(call, 'authentication.k8s.io', 'TokenReview', spec, options?.signal)
-      return answer.ok ? ok(tokenStatusOf(answer.value)) : answer
-    },
-    reviewAccess: async (subject, access, options) => {
-      const spec = accessSpecOf(subject, access)
-      const answer = await review(call, 'authorization.k8s.io', 'SubjectAccessReview', spec, options?.signal)
-      return answer.ok ? ok(at(answer.value, 'status', 'allowed') === true) : answer
-    },
+    listDefinitions: (options) => listDefinitions(call, options?.signal),
+    listSecrets: (namespace, options) => listSecrets(call, namespace, options),
+    reviewToken: (token, audiences, options) => reviewToken(call, token, audiences, options?.signal),
+    reviewAccess: (subject, access, options) => reviewAccess(call, subject, access, options?.signal),
     createEvent: async (event, atMilliseconds) => {
       const { namespace } = event.regarding
       const path = pathOf('apis', 'events.k8s.io', 'v1', 'namespaces', namespace, 'events')
@@ -70,9 +38,33 @@ export function createKube({ fetch, timeoutMs, reportingInstance }: KubeOptions)
       return answer.ok ? ok(undefined) : answer
     },
     ping: async (options) => {
-      const answer = await call({ method: 'GET', path: '/version', what: 'get version', ...options })
+      const answer = await call({ method: 'GET', path: pathOf('version'), what: 'get version', ...options })
       return answer.ok ? ok(undefined) : answer
     },
+  }
+}
+
+const secretsPath = (namespace: string, ...name: readonly string[]): string =>
+  pathOf('api', 'v1', 'namespaces', namespace, 'secrets', ...name)
+
+const releasePath = (namespace: string, name: string): string =>
+  pathOf('apis', 'helm.toolkit.fluxcd.io', 'v2', 'namespaces', namespace, 'helmreleases', name)
+
+function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret'> {
+  const get = async (kind: string, path: string, options: CallOptions | undefined) => {
+    const what = `get ${kind}`
+    return stored(await call({ method: 'GET', path, what, ...options }), kind, what)
+  }
+  return {
+    getHelmRelease: async (namespace, name, options) => {
+      const answer = optional(await get('HelmRelease', releasePath(namespace, name), options))
+      if (!answer.ok || answer.value === undefined) return answer as KubeResult<undefined>
+      // The CRD asks for no `spec`.
+      const spec = own(answer.value, 'spec')
+      return ok({ ...answer.value, spec: isObject(spec) ? spec : {} } as unknown as HelmRelease)
+    },
+    getSecret: async (namespace, name, options) =>
+      optional(secretOf(await get('Secret', secretsPath(namespace, name), options))),
   }
 }
 
@@ -82,24 +74,25 @@ function writesOf(call: Caller): Pick<Kube, 'createSecret' | 'updateSecret' | 'd
     createSecret: async (secret, options = {}) => {
       const path = secretsPath(namespaceOf(secret))
       const what = 'create Secret'
-      const answer = await call({ method: 'POST', path, body: bodyOf(secret), what, ...writeOf(options) })
-      return stored<StoredSecret>(answer, 'Secret', what, options.dryRun)
+      const answer = await call({ method: 'POST', path, body: { ...secret }, what, ...writeOf(options) })
+      // What would be created has no version yet.
+      return secretOf(stored(answer, 'Secret', what, options.dryRun))
     },
     updateSecret: async (secret, options = {}) => {
-      const { uid, resourceVersion, name } = secret.metadata
-      guard(uid, resourceVersion)
-      const path = secretsPath(namespaceOf(secret), name)
+      guard(secret.metadata)
+      const path = secretsPath(namespaceOf(secret), secret.metadata.name)
       const what = 'update Secret'
-      const answer = await call({ method: 'PUT', path, body: bodyOf(secret), what, ...writeOf(options) })
-      return stored<StoredSecret>(answer, 'Secret', what, options.dryRun)
+      const answer = await call({ method: 'PUT', path, body: { ...secret }, what, ...writeOf(options) })
+      return secretOf(stored(answer, 'Secret', what))
     },
     deleteSecret: async (namespace, name, { uid, resourceVersion }, options = {}) => {
-      guard(uid, resourceVersion)
+      guard({ uid, resourceVersion })
       const body = {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
         preconditions: { uid, resourceVersion },
         propagationPolicy: 'Background',
+        // A body replaces the query's options on the server: a dry run must be in both to be one.
         ...(options.dryRun ? { dryRun: ['All'] } : {}),
       }
       const path = secretsPath(namespace, name)
@@ -110,8 +103,9 @@ function writesOf(call: Caller): Pick<Kube, 'createSecret' | 'updateSecret' | 'd
 }
 
 /** An empty version, or "0", means "whatever is there" to the API server: a bug here would overwrite in silence. */
-function guard(uid: string, resourceVersion: string): void {
-  if (uid === '' || resourceVersion === '' || resourceVersion === '0') {
+function guard({ uid, resourceVersion }: Preconditions): void {
+  const isUnset = (value: string) => value === '' || value === '0'
+  if (isUnset(uid) || isUnset(resourceVersion)) {
     throw new TypeError('a write needs the uid and the resourceVersion that were read')
   }
 }
@@ -122,122 +116,27 @@ const writeOf = ({ dryRun, signal }: WriteOptions) => ({
 })
 
 const namespaceOf = ({ metadata }: Secret): string => metadata.namespace ?? ''
-const bodyOf = (secret: Secret): Json => ({ ...secret })
+
+/** The object of an answer, as it was parsed, when it is of this kind and says which object it is. */
+function stored(
+  answer: KubeResult<Json>,
+  kind: string,
+  what: string,
+  isUnversioned = false,
+): KubeResult<Json> {
+  if (!answer.ok) return answer
+  const { value } = answer
+  const isIdentified =
+    textAt(value, 'kind') === kind &&
+    !!textAt(value, 'metadata', 'name') &&
+    !!textAt(value, 'metadata', 'uid') &&
+    (isUnversioned || !!textAt(value, 'metadata', 'resourceVersion'))
+  return isIdentified ? answer : fail(senseless(what))
+}
+
+const secretOf = (answer: KubeResult<Json>): KubeResult<StoredSecret> =>
+  answer.ok ? ok(answer.value as unknown as StoredSecret) : answer
 
 function optional<T>(answer: KubeResult<T>): KubeResult<T | undefined> {
   return !answer.ok && answer.failure.reason === 'kube_absent' ? ok(undefined) : answer
-}
-
-async function listSecrets(
-  call: Caller,
-  namespace: string,
-  { signal, limit, labelSelector, fieldSelector, continue: next }: ListOptions,
-): Promise<KubeResult<Page<StoredSecret>>> {
-  const query = { labelSelector, fieldSelector, limit: limit?.toString(), continue: next }
-  const what = 'list Secrets'
-  const answer = await call({ method: 'GET', path: secretsPath(namespace), query, what, signal })
-  if (!answer.ok) return answer
-  const page = pageOf<StoredSecret>(answer.value, 'SecretList')
-  if (page === undefined) return fail({ reason: 'kube_error', call: what, code: 200 })
-  // The items of a list carry neither kind nor apiVersion.
-  const items = page.items.map((item) => ({ ...item, apiVersion: 'v1' as const, kind: 'Secret' as const }))
-  return ok({ ...page, items })
-}
-
-/** One broken page breaks the list: a definition that is not seen would be a kind without rules. */
-async function listDefinitions(
-  call: Caller,
-  signal: AbortSignal | undefined,
-  restarts = 1,
-): Promise<KubeResult<readonly ApplicationDefinition[]>> {
-  const path = pathOf('apis', 'cozystack.io', API_VERSION, 'applicationdefinitions')
-  const what = 'list ApplicationDefinitions'
-  const items: ApplicationDefinition[] = []
-  let next: string | undefined
-  do {
-    const answer = await call({
-      method: 'GET',
-      path,
-      query: { limit: PAGE_SIZE, continue: next },
-      what,
-      signal,
-    })
-    if (!answer.ok && answer.failure.reason === 'kube_expired' && restarts > 0) {
-      return listDefinitions(call, signal, restarts - 1)
-    }
-    if (!answer.ok) return answer
-    const page = pageOf<ApplicationDefinition>(answer.value, 'ApplicationDefinitionList')
-    if (page === undefined) return fail({ reason: 'kube_error', call: what, code: 200 })
-    items.push(...page.items)
-    next = page.continue
-  } while (next !== undefined)
-  return ok(items)
-}
-
-function pageOf<T>(answer: Json, kind: string): Page<T> | undefined {
-  // An empty list of a typed resource has `items: null` in some releases.
-  const items = own(answer, 'items') ?? []
-  if (textAt(answer, 'kind') !== kind || !Array.isArray(items) || !items.every(isObject)) return undefined
-  const next = textAt(answer, 'metadata', 'continue') || undefined
-  return {
-    items: items as unknown as readonly T[],
-    resourceVersion: textAt(answer, 'metadata', 'resourceVersion') ?? '',
-    ...(next === undefined ? {} : { continue: next }),
-  }
-}
-
-function review(
-  call: Caller,
-  group: string,
-  kind: 'TokenReview' | 'SubjectAccessReview',
-  spec: Json,
-  signal: AbortSignal | undefined,
-): Promise<KubeResult<Json>> {
-  const path = pathOf('apis', group, 'v1', `${kind.toLowerCase()}s`)
-  return call({
-    method: 'POST',
-    path,
-    body: { apiVersion: `${group}/v1`, kind, spec },
-    what: `create ${kind}`,
-    signal,
-  })
-}
-
-function tokenStatusOf(answer: Json): TokenReviewStatus {
-  const user = at(answer, 'status', 'user')
-  return {
-    authenticated: at(answer, 'status', 'authenticated'),
-    audiences: textsOf(at(answer, 'status', 'audiences')),
-    user: {
-      username: textAt(user, 'username') ?? '',
-      uid: textAt(user, 'uid'),
-      groups: textsOf(own(user, 'groups')),
-      extra: extraOf(own(user, 'extra')),
-    },
-    error: textAt(answer, 'status', 'error'),
-  }
-}
-
-const extraOf = (extra: unknown): TokenReviewStatus['user']['extra'] =>
-  isObject(extra)
-    ? Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, textsOf(values)]))
-    : {}
-
-function accessSpecOf({ username, uid, groups, extra }: Subject, access: Access): Json {
-  const { verb, group, resource, subresource, namespace, name } = access
-  return {
-    user: username,
-    groups,
-    ...(uid === undefined ? {} : { uid }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-    resourceAttributes: {
-      verb,
-      group,
-      version: API_VERSION,
-      resource,
-      ...(subresource === undefined ? {} : { subresource }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(name === undefined ? {} : { name }),
-    },
-  }
 }

@@ -1,6 +1,6 @@
 import type { Fetch } from '../core/deps.ts'
 import type { KubeFailure } from '../core/failure.ts'
-import { isObject, type Json, parseJson, textAt } from '../core/json.ts'
+import { isObject, type Json, parseJson } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
 import { refusalOf } from './refusal.ts'
@@ -15,16 +15,21 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
   /** What it does, for messages: `get Secret`. */
   readonly what: string
+  /** A longer answer is a failure. */
+  readonly maxBytes?: number
 }
 
 export type KubeResult<T> = Result<T, KubeFailure>
 export type Caller = (call: Call) => Promise<KubeResult<Json>>
 
 /** In the cluster this is the API server's name; elsewhere the seam maps it to an address. */
-export const KUBE_ORIGIN = 'https://kubernetes.default.svc'
+const KUBE_ORIGIN = 'https://kubernetes.default.svc'
 
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024
-/** Errors of a connection that was never made, or of credentials that could not be read. */
+/** etcd takes no object of more than 1.5 MiB; base64, managed fields and escapes make it longer on the wire. */
+const MAX_OBJECT_BYTES = 4 * 1024 * 1024
+export const MAX_LIST_BYTES = 32 * 1024 * 1024
+
+/** Errors of a connection that was never made, or of credentials that could not be read or made. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -33,28 +38,54 @@ const NEVER_SENT = new Set([
   'ENETUNREACH',
   'ENOENT',
   'EACCES',
+  'NO_CREDENTIALS',
 ])
 
 /**
- * Sends a call once and reads its answer as a JSON object. Redirects are failures: following one would carry the body,
- * a token review's token for example, to another host.
+ * How OpenSSL and Node name a server certificate that we do not trust (X509_V_ERR_*, `ERR_TLS_CERT_ALTNAME_INVALID`):
+ * found before the first byte of a request leaves. Not so an alert about *our* certificate: with TLS 1.3 it may come
+ * after the request (RFC 8446, appendix E.1.2).
+ */
+const UNTRUSTED =
+  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$)/
+
+/**
+ * Sends a call once and reads its answer, an object, within `timeoutMs` also when `fetch` does not heed its signal.
+ * Redirects are failures: following one would carry the body, a token review's token for example, to another host.
  */
 export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
   return async (call) => {
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout])
+    const request = requestOf(call, signal)
     try {
-      const response = await fetch(requestOf(call, signal))
-      const text = await readText(response, signal)
-      const answer = text === undefined ? undefined : parseJson(text)
-      if (response.ok && isObject(answer)) return ok(answer)
-      if (response.ok) return fail({ reason: 'kube_error', call: call.what, code: response.status })
-      return fail(refusalOf(response, answer, call))
+      signal.throwIfAborted()
+      return await Promise.race([exchange(fetch, request, call), whenAborted(signal)])
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
     }
   }
 }
+
+async function exchange(fetch: Fetch, request: Request, call: Call): Promise<KubeResult<Json>> {
+  const response = await fetch(request)
+  const text = await readText(response, call.maxBytes ?? MAX_OBJECT_BYTES)
+  const answer = text === undefined ? undefined : parseJson(text)
+  if (!response.ok) return fail(refusalOf(response, answer, call))
+  return isObject(answer) ? ok(answer) : fail(senseless(call.what, response.status))
+}
+
+/** A success that is not what was asked for. */
+export const senseless = (what: string, code = 200): KubeFailure => ({
+  reason: 'kube_error',
+  call: what,
+  code,
+})
+
+const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 
 function requestOf({ method, path, query = {}, body }: Call, signal: AbortSignal): Request {
   const url = new URL(path, KUBE_ORIGIN)
@@ -73,17 +104,17 @@ function requestOf({ method, path, query = {}, body }: Call, signal: AbortSignal
   })
 }
 
-/** Undefined when the answer is larger than anything that we ask for, or no UTF-8. */
-async function readText(response: Response, signal: AbortSignal): Promise<string | undefined> {
+/** Undefined when the answer is longer than `maxBytes`, the rest of which is not read, or no UTF-8. */
+async function readText(response: Response, maxBytes: number): Promise<string | undefined> {
   if (response.body === null) return ''
   const reader = response.body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    signal.throwIfAborted()
     length += next.value.length
-    if (length > MAX_ANSWER_BYTES) {
-      await reader.cancel()
+    if (length > maxBytes) {
+      // Not waited for: it is the other side's stream, and nothing is left to learn from it.
+      reader.cancel().catch(() => undefined)
       return undefined
     }
     chunks.push(next.value)
@@ -101,32 +132,13 @@ async function readText(response: Response, signal: AbortSignal): Promise<string
 function lostCall(error: unknown, signal: AbortSignal, what: string): KubeFailure {
   if (signal.aborted) return { reason: 'kube_timeout', call: what }
   const code = codeOf(error)
-  return { reason: 'kube_unreachable', call: what, why: code ?? 'no answer', sent: !isNeverSent(code) }
+  const isNeverSent = code !== undefined && (NEVER_SENT.has(code) || UNTRUSTED.test(code))
+  return { reason: 'kube_unreachable', call: what, why: code ?? 'no answer', sent: !isNeverSent }
 }
-
-/** A certificate is checked before the first byte of a request leaves. */
-const isNeverSent = (code: string | undefined): boolean =>
-  code !== undefined && (NEVER_SENT.has(code) || /CERT|ERR_TLS|SELF_SIGNED|UNABLE_TO_/.test(code))
 
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error ? error.code : undefined
   if (typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code)) return code
   return codeOf(error.cause)
-}
-
-/** The object of an answer when it is of this kind and says which object it is. A dry run of a create has no version. */
-export function stored<T>(
-  answer: KubeResult<Json>,
-  kind: string,
-  what: string,
-  dryRun = false,
-): KubeResult<T> {
-  if (!answer.ok) return answer
-  const { value } = answer
-  const identified =
-    textAt(value, 'kind') === kind &&
-    !!textAt(value, 'metadata', 'uid') &&
-    (dryRun || !!textAt(value, 'metadata', 'resourceVersion'))
-  return identified ? ok(value as T) : fail({ reason: 'kube_error', call: what, code: 200 })
 }

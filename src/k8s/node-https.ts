@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { buffer } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
 import type { Fetch } from '../core/deps.ts'
 
 /** TLS of a connection: CA, client certificate, server name. */
@@ -11,17 +11,19 @@ export type TlsOptions = Pick<
 
 export interface HttpsClient {
   readonly fetch: Fetch
+  /** Idle connections end now, busy ones after their answer. */
   readonly close: () => void
 }
 
 /** Shorter than servers keep idle connections: one that is closed under a request loses its answer. */
 const IDLE_MS = 30_000
-const BODILESS = new Set([101, 204, 205, 304])
+const BODILESS = new Set([204, 205, 304])
 
 /**
  * A fetch to one server over `node:https` with one keep-alive agent. What the global fetch does behind a caller's back
  * it does not: no redirect is followed and nothing is ever sent twice (RFC 9110, section 9.2.2: a POST or a guarded
- * PUT is not for a client to repeat). Whatever origin a request names, it goes to `server`.
+ * PUT is not for a client to repeat). Whatever origin a request names, it goes to `server`, below its path if it has
+ * one. An answer must be read or cancelled: until then it holds its connection.
  */
 export function createHttpsClient(server: string | undefined, tls: TlsOptions = {}): HttpsClient {
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
@@ -29,14 +31,26 @@ export function createHttpsClient(server: string | undefined, tls: TlsOptions = 
   const plain = new HttpAgent(options)
   return {
     fetch: async (request) => {
-      const { origin, pathname, search } = new URL(request.url)
-      const url = new URL(`${pathname}${search}`, server ?? origin)
+      const url = addressOf(request.url, server)
       return send(request, url, url.protocol === 'https:' ? secure : plain)
     },
     close: () => {
-      secure.destroy()
-      plain.destroy()
+      retire(secure)
+      retire(plain)
     },
+  }
+}
+
+function addressOf(asked: string, server: string | undefined): URL {
+  const { origin, pathname, search } = new URL(asked)
+  const base = new URL(server ?? origin)
+  return new URL(`${base.pathname.replace(/\/+$/, '')}${pathname}${search}`, base)
+}
+
+function retire(agent: HttpAgent): void {
+  agent.maxFreeSockets = 0
+  for (const sockets of Object.values(agent.freeSockets)) {
+    for (const socket of sockets ?? []) socket.destroy()
   }
 }
 
@@ -47,16 +61,29 @@ async function send(request: Request, url: URL, agent: HttpsAgent | HttpAgent): 
   const headers = { ...Object.fromEntries(request.headers), 'content-length': String(body.length) }
   const { method, signal } = request
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    start(url, { method, headers, agent, signal }, resolve).once('error', reject).end(body)
+  return new Promise<Response>((resolve, reject) => {
+    const answered = (answer: IncomingMessage) => {
+      try {
+        resolve(toResponse(answer, method))
+      } catch (error) {
+        // A status that no Response may have.
+        answer.destroy()
+        reject(error)
+      }
+    }
+    start(url, { method, headers, agent, signal }, answered).once('error', reject).end(body)
   })
-  return toResponse(answer, await buffer(answer))
 }
 
-function toResponse({ statusCode = 0, headersDistinct }: IncomingMessage, body: Buffer): Response {
+function toResponse(answer: IncomingMessage, method: string): Response {
+  const { statusCode: status = 0, headersDistinct } = answer
   const headers = new Headers()
   for (const [name, values = []] of Object.entries(headersDistinct)) {
     for (const value of values) headers.append(name, value)
   }
-  return new Response(BODILESS.has(statusCode) ? null : new Uint8Array(body), { status: statusCode, headers })
+  if (BODILESS.has(status) || method === 'HEAD') {
+    answer.resume()
+    return new Response(null, { status, headers })
+  }
+  return new Response(Readable.toWeb(answer), { status, headers })
 }

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Fetch } from '../core/deps.ts'
 import { createHttpsClient, type HttpsClient } from './node-https.ts'
 
@@ -11,14 +11,14 @@ interface InClusterOptions {
   readonly now: () => number
 }
 
-/** How long a file is believed without looking: the kubelet replaces a token well before it expires. */
-const LOOK_AGAIN_MS = 10_000
+/** How long a file is believed: the kubelet replaces a token at 80 % of its life, an hour as a rule. */
+const READ_AGAIN_MS = 10_000
 /** Reviews are POSTs that store nothing. */
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectreviews)$/
 
 /**
- * The Kubernetes API with the credentials that the kubelet mounts, reread when they are rotated. After a 401 the token
- * is reread at once and what stores nothing is asked again; a write is never sent twice.
+ * The Kubernetes API with the credentials that the kubelet mounts, reread as they are rotated. After a 401 both files
+ * are reread at once and, when the token was another, what stores nothing is asked again; a write is never sent twice.
  */
 export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions): Fetch {
   const token = createFileReader(tokenFile, now)
@@ -27,19 +27,16 @@ export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions
 
   async function connected(): Promise<HttpsClient> {
     const trusted = url.startsWith('https:') ? await ca.read() : undefined
-    if (client === undefined || client.ca !== trusted) {
-      const stale = client
-      client = { ...createHttpsClient(url, trusted === undefined ? {} : { ca: trusted }), ca: trusted }
-      // What is under way on the old connections ends first.
-      if (stale !== undefined) setTimeout(stale.close, LOOK_AGAIN_MS).unref()
-    }
+    if (client !== undefined && client.ca === trusted) return client
+    client?.close()
+    client = { ...createHttpsClient(url, trusted === undefined ? {} : { ca: trusted }), ca: trusted }
     return client
   }
 
-  async function send(request: Request, body: ArrayBuffer): Promise<Response> {
+  async function send(request: Request, body: ArrayBuffer, bearer: string): Promise<Response> {
     const { fetch } = await connected()
     const headers = new Headers(request.headers)
-    headers.set('Authorization', `Bearer ${(await token.read()).trim()}`)
+    headers.set('Authorization', `Bearer ${bearer}`)
     const { method, signal } = request
     return fetch(
       new Request(request.url, { method, headers, signal, ...(body.byteLength > 0 ? { body } : {}) }),
@@ -48,25 +45,30 @@ export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions
 
   return async (request) => {
     const body = await request.arrayBuffer()
-    const answer = await send(request, body)
-    const storesNothing = request.method === 'GET' || REVIEWS.test(new URL(request.url).pathname)
+    const refused = (await token.read()).trim()
+    const answer = await send(request, body, refused)
     if (answer.status !== 401) return answer
     token.forget()
-    return storesNothing ? send(request, body) : answer
+    ca.forget()
+    const storesNothing = request.method === 'GET' || REVIEWS.test(new URL(request.url).pathname)
+    if (!storesNothing) return answer
+    const bearer = (await token.read()).trim()
+    if (bearer === refused) return answer
+    await answer.body?.cancel()
+    return send(request, body, bearer)
   }
 }
 
-/** Reads a file again when its modification time has changed, looking at most every few seconds. */
+/** Reads a small file again every few seconds. A clock that was set back makes nothing younger. */
 function createFileReader(path: string, now: () => number) {
-  let kept: { readonly text: string; readonly modifiedMs: number; readonly lookedAt: number } | undefined
+  let kept: { readonly text: string; readonly readAt: number } | undefined
   return {
     async read(): Promise<string> {
-      const lookedAt = now()
-      if (kept !== undefined && lookedAt - kept.lookedAt < LOOK_AGAIN_MS) return kept.text
-      const modifiedMs = (await stat(path)).mtimeMs
-      const text = modifiedMs === kept?.modifiedMs ? kept.text : await readFile(path, 'utf8')
-      kept = { text, modifiedMs, lookedAt }
-      return text
+      const readAt = now()
+      const age = readAt - (kept?.readAt ?? readAt)
+      if (kept !== undefined && age >= 0 && age < READ_AGAIN_MS) return kept.text
+      kept = { text: await readFile(path, 'utf8'), readAt }
+      return kept.text
     },
     forget(): void {
       kept = undefined

@@ -1,5 +1,5 @@
 import type { KubeFailure } from '../core/failure.ts'
-import { at, isObject, textAt } from '../core/json.ts'
+import { at, textAt } from '../core/json.ts'
 import type { Call } from './call.ts'
 
 const MAX_RETRY_AFTER_SECONDS = 60
@@ -13,14 +13,16 @@ interface Refusal {
   readonly retryAfter: string | null
 }
 
+const kubeInvalid: Row = ({ call }) => ({ reason: 'kube_invalid', call: call.what })
+
 const byCode: ReadonlyMap<number, Row> = new Map<number, Row>([
-  [400, ({ call }) => ({ reason: 'kube_invalid', call: call.what })],
+  [400, kubeInvalid],
   [401, () => ({ reason: 'kube_unauthenticated' })],
   [403, forbidden],
   [404, notFound],
   [409, ({ status }) => ({ reason: reasonOf(status) === 'AlreadyExists' ? 'kube_exists' : 'kube_conflict' })],
   [410, () => ({ reason: 'kube_expired' })],
-  [413, ({ call }) => ({ reason: 'kube_invalid', call: call.what })],
+  [413, kubeInvalid],
   [422, invalid],
   [429, ({ retryAfter }) => ({ reason: 'kube_overloaded', retryAfterSeconds: secondsOf(retryAfter) })],
 ])
@@ -34,42 +36,51 @@ export function refusalOf(response: Response, status: unknown, call: Call): Kube
 
 const reasonOf = (status: unknown): string | undefined => textAt(status, 'reason')
 
-const causesOf = (status: unknown): readonly unknown[] => {
+const hasCause = (status: unknown, test: (cause: unknown) => boolean): boolean => {
   const causes = at(status, 'details', 'causes')
-  return Array.isArray(causes) ? causes : []
+  return Array.isArray(causes) && causes.some(test)
 }
 
 /** Quotas and namespaces that go away are 403 too (`plugin/pkg/admission/{resourcequota,namespace/lifecycle}`). */
 function forbidden({ call, status }: Refusal): KubeFailure {
   const message = textAt(status, 'message') ?? ''
-  const terminating = causesOf(status).some((cause) => textAt(cause, 'reason') === 'NamespaceTerminating')
-  if (terminating) return { reason: 'kube_namespace_terminating', namespace: call.path.split('/')[4] ?? '' }
+  const isTerminating =
+    hasCause(status, (cause) => textAt(cause, 'reason') === 'NamespaceTerminating') ||
+    message.endsWith('because it is being terminated')
+  const namespace = namespaceOf(call.path)
+  if (isTerminating && namespace !== undefined) return { reason: 'kube_namespace_terminating', namespace }
   const quota = /exceeded quota: ([a-z0-9.-]{1,253})/.exec(message)?.[1]
   if (quota !== undefined) return { reason: 'kube_quota_exceeded', quota }
   return { reason: 'kube_forbidden', call: call.what }
 }
 
-/** "Absent" is a NotFound Status about the very object; a group that is not served answers in plain text. */
+/**
+ * "Absent" is a NotFound Status about what was asked for; a group version that is not served answers in plain text. A
+ * write may also miss its namespace.
+ */
 function notFound({ call, status }: Refusal): KubeFailure {
-  const asked = call.path.split('/').at(-1)
-  const absent = reasonOf(status) === 'NotFound' && textAt(status, 'details', 'name') !== undefined
-  const aboutUs = call.method !== 'GET' || textAt(status, 'details', 'name') === asked
-  if (isObject(status) && absent && aboutUs) return { reason: 'kube_absent' }
+  const missing = reasonOf(status) === 'NotFound' ? textAt(status, 'details', 'name') : undefined
+  const named = call.method === 'POST' ? undefined : call.path.split('/').at(-1)
+  const namespace = call.method === 'GET' ? undefined : namespaceOf(call.path)
+  if (missing !== undefined && (missing === named || missing === namespace)) return { reason: 'kube_absent' }
   return { reason: 'kube_not_served', groupVersion: groupVersionOf(call.path) }
 }
 
 /** `k8s.io/kubernetes/pkg/apis/core/validation` ValidateSecretUpdate: data of an immutable Secret. */
-function invalid({ call, status }: Refusal): KubeFailure {
-  const immutable = causesOf(status).some((cause) =>
+function invalid(refusal: Refusal): KubeFailure {
+  const isImmutable = hasCause(refusal.status, (cause) =>
     /field is immutable when `immutable` is set/.test(textAt(cause, 'message') ?? ''),
   )
-  return immutable ? { reason: 'kube_immutable' } : { reason: 'kube_invalid', call: call.what }
+  return isImmutable ? { reason: 'kube_immutable' } : kubeInvalid(refusal)
 }
 
+/** Delta seconds (RFC 9110, section 10.2.3); kube-apiserver never sends a date. */
 function secondsOf(retryAfter: string | null): number | undefined {
-  if (retryAfter === null || !/^\d{1,6}$/.test(retryAfter)) return undefined
+  if (retryAfter === null || !/^\d+$/.test(retryAfter)) return undefined
   return Math.min(Number(retryAfter), MAX_RETRY_AFTER_SECONDS)
 }
+
+const namespaceOf = (path: string): string | undefined => /\/namespaces\/([^/]+)\//.exec(`${path}/`)?.[1]
 
 /** `/apis/<group>/<version>/…` or `/api/v1/…`. */
 function groupVersionOf(path: string): string {

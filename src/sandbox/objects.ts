@@ -1,24 +1,43 @@
 /** An object as the sandbox stores it. */
 export interface StoredObject {
-  apiVersion: string
-  kind: string
-  metadata: Metadata
-  [field: string]: unknown
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Metadata
+  readonly [field: string]: unknown
 }
 
+/** `metav1.ObjectMeta`, without `managedFields`: nobody who uses the sandbox looks at them. */
 export interface Metadata {
-  name: string
-  namespace?: string
-  uid: string
-  resourceVersion: string
-  creationTimestamp: string
-  generateName?: string
-  generation?: number
-  deletionTimestamp?: string
-  labels?: Record<string, string>
-  annotations?: Record<string, string>
-  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string }[]
-  finalizers?: string[]
+  readonly name: string
+  readonly generateName?: string
+  readonly namespace?: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation?: number
+  readonly creationTimestamp: string
+  readonly deletionTimestamp?: string
+  readonly deletionGracePeriodSeconds?: number
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly ownerReferences?: readonly OwnerReference[]
+  readonly finalizers?: readonly string[]
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean
+  readonly blockOwnerDeletion?: boolean
+}
+
+/** What a client sent, read as an object of its type. */
+export interface SentObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Partial<Metadata>
+  readonly [field: string]: unknown
 }
 
 export interface ResourceType {
@@ -27,32 +46,115 @@ export interface ResourceType {
   readonly plural: string
   readonly kind: string
   readonly namespaced: boolean
+  /** What a name may look like (`k8s.io/apimachinery/pkg/api/validation`). */
+  readonly names: 'subdomain' | 'label' | 'path segment'
+  /** Fields at the top level that are kept; a client's others are dropped. */
+  readonly fields: readonly string[]
+  /** Of a CustomResourceDefinition: generation, no update without a resourceVersion, kinds inside lists. */
+  readonly custom: boolean
+  /** The `status` of a new object, for a type that has one which only its subresource writes. */
+  readonly newStatus: object | undefined
+  /** A PUT to a name that is not there creates (`AllowCreateOnUpdate` in `pkg/registry`). */
+  readonly createdByUpdate: boolean
 }
 
-const type = (
-  group: string,
-  version: string,
+const BUILT_IN = { names: 'subdomain', custom: false, newStatus: undefined, createdByUpdate: false } as const
+const CUSTOM = { version: 'v1alpha1', names: 'subdomain', custom: true, createdByUpdate: false } as const
+
+const core = (plural: string, kind: string, fields: readonly string[]): ResourceType => ({
+  ...BUILT_IN,
+  group: '',
+  version: 'v1',
+  plural,
+  kind,
+  namespaced: true,
+  fields,
+})
+
+const rbac = (
   plural: string,
   kind: string,
+  fields: readonly string[],
   namespaced: boolean,
-): ResourceType => ({ group, version, plural, kind, namespaced })
+): ResourceType => ({
+  ...BUILT_IN,
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
+  kind,
+  namespaced,
+  names: 'path segment',
+  fields,
+  createdByUpdate: true,
+})
 
-const RBAC = 'rbac.authorization.k8s.io'
+export const NAMESPACES: ResourceType = {
+  ...core('namespaces', 'Namespace', []),
+  namespaced: false,
+  names: 'label',
+}
+export const SECRETS = core('secrets', 'Secret', ['type', 'immutable', 'data'])
+export const QUOTAS = core('resourcequotas', 'ResourceQuota', ['spec'])
+export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', ['rules', 'aggregationRule'], false)
+export const CLUSTER_ROLE_BINDINGS = rbac(
+  'clusterrolebindings',
+  'ClusterRoleBinding',
+  ['roleRef', 'subjects'],
+  false,
+)
+export const ROLES = rbac('roles', 'Role', ['rules'], true)
+export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', ['roleRef', 'subjects'], true)
+
+export const EVENTS: ResourceType = {
+  ...core('events', 'Event', [
+    'eventTime',
+    'series',
+    'reportingController',
+    'reportingInstance',
+    'action',
+    'reason',
+    'regarding',
+    'related',
+    'note',
+    'type',
+  ]),
+  group: 'events.k8s.io',
+  createdByUpdate: true,
+}
+
+export const DEFINITIONS: ResourceType = {
+  ...CUSTOM,
+  group: 'cozystack.io',
+  plural: 'applicationdefinitions',
+  kind: 'ApplicationDefinition',
+  namespaced: false,
+  fields: ['spec'],
+  newStatus: undefined,
+}
 
 /** Everything that can be stored. */
 export const RESOURCE_TYPES: readonly ResourceType[] = [
-  type('', 'v1', 'namespaces', 'Namespace', false),
-  type('', 'v1', 'secrets', 'Secret', true),
-  type('', 'v1', 'serviceaccounts', 'ServiceAccount', true),
-  type('', 'v1', 'configmaps', 'ConfigMap', true),
-  type('', 'v1', 'resourcequotas', 'ResourceQuota', true),
-  type('helm.toolkit.fluxcd.io', 'v2', 'helmreleases', 'HelmRelease', true),
-  type('cozystack.io', 'v1alpha1', 'applicationdefinitions', 'ApplicationDefinition', false),
-  type(RBAC, 'v1', 'clusterroles', 'ClusterRole', false),
-  type(RBAC, 'v1', 'clusterrolebindings', 'ClusterRoleBinding', false),
-  type(RBAC, 'v1', 'roles', 'Role', true),
-  type(RBAC, 'v1', 'rolebindings', 'RoleBinding', true),
-  type('events.k8s.io', 'v1', 'events', 'Event', true),
+  NAMESPACES,
+  SECRETS,
+  core('serviceaccounts', 'ServiceAccount', ['secrets', 'imagePullSecrets', 'automountServiceAccountToken']),
+  core('configmaps', 'ConfigMap', ['data', 'binaryData', 'immutable']),
+  QUOTAS,
+  {
+    ...CUSTOM,
+    group: 'helm.toolkit.fluxcd.io',
+    version: 'v2',
+    plural: 'helmreleases',
+    kind: 'HelmRelease',
+    namespaced: true,
+    fields: ['spec', 'status'],
+    newStatus: { observedGeneration: -1 },
+  },
+  DEFINITIONS,
+  CLUSTER_ROLES,
+  CLUSTER_ROLE_BINDINGS,
+  ROLES,
+  ROLE_BINDINGS,
+  EVENTS,
 ]
 
 export const apiVersionOf = ({ group, version }: Pick<ResourceType, 'group' | 'version'>): string =>

@@ -1,6 +1,6 @@
-import { at, isObject, own, textAt, textsOf } from '../core/json.ts'
-import { RESOURCE_TYPES, type ResourceType, type StoredObject } from './objects.ts'
-import { labelSelector } from './selectors.ts'
+import { own, textAt, textsOf } from '../core/json.ts'
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, type StoredObject } from './objects.ts'
+import { listOf } from './roles.ts'
 import type { Store } from './store.ts'
 
 export interface Identity {
@@ -9,40 +9,52 @@ export interface Identity {
   readonly uid?: string
 }
 
-/** What an access is about: `authorization.k8s.io/v1` ResourceAttributes, or a path. */
-export interface Attributes {
+/** What an access is about: `authorization.k8s.io/v1` ResourceAttributes. */
+export interface ResourceAttributes {
   readonly verb: string
   readonly group: string
   readonly resource: string
   readonly subresource: string
+  /** `''` at the cluster scope. */
   readonly namespace: string
   readonly name: string
 }
 
-const typeOf = (plural: string): ResourceType => {
-  const found = RESOURCE_TYPES.find((type) => type.plural === plural)
-  if (found === undefined) throw new TypeError(`no resource ${plural}`)
-  return found
+/** `authorization.k8s.io/v1` NonResourceAttributes. */
+export interface PathAttributes {
+  readonly verb: string
+  readonly path: string
 }
-const CLUSTER_ROLES = typeOf('clusterroles')
-const CLUSTER_ROLE_BINDINGS = typeOf('clusterrolebindings')
-const ROLES = typeOf('roles')
-const ROLE_BINDINGS = typeOf('rolebindings')
 
-/** RBAC over the stored roles and bindings (`plugin/pkg/auth/authorizer/rbac`). */
-export function isAllowed(store: Store, identity: Identity, attributes: Attributes): boolean {
-  if (identity.groups.includes('system:masters')) return true
+export type Attributes = ResourceAttributes | PathAttributes
+
+export interface Decision {
+  readonly allowed: boolean
+  /** Which binding allows, or which role is missing; `''` when there is nothing to say. */
+  readonly reason: string
+}
+
+/** RBAC over the stored roles and bindings (`k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac`). */
+export function authorize(store: Store, identity: Identity, attributes: Attributes): Decision {
+  if (identity.groups.includes('system:masters')) return { allowed: true, reason: '' }
+  const namespace = 'path' in attributes ? '' : attributes.namespace
   const bindings = [
     ...store.list(CLUSTER_ROLE_BINDINGS),
-    ...(attributes.namespace === '' ? [] : store.list(ROLE_BINDINGS, attributes.namespace)),
+    ...(namespace === '' ? [] : store.list(ROLE_BINDINGS, namespace)),
   ]
-  return bindings
-    .filter((binding) => listOf(binding.subjects).some((subject) => isSubject(subject, identity, binding)))
-    .flatMap((binding) => rulesOf(store, binding))
-    .some((rule) => permits(rule, attributes))
+  const missing: string[] = []
+  for (const binding of bindings) {
+    const subject = listOf(binding.subjects).find((each) => isSubject(each, identity, binding))
+    if (subject === undefined) continue
+    const role = roleOf(store, binding)
+    if (role === undefined) missing.push(missingRole(binding))
+    if (!listOf(role?.rules).some((rule) => permits(rule, attributes))) continue
+    return { allowed: true, reason: allowedBy(binding, subject) }
+  }
+  const [first = '', ...others] = missing
+  if (first === '') return { allowed: false, reason: '' }
+  return { allowed: false, reason: `RBAC: ${others.length === 0 ? first : `[${missing.join(', ')}]`}` }
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function isSubject(subject: unknown, { username, groups }: Identity, { metadata }: StoredObject): boolean {
   const name = textAt(subject, 'name') ?? ''
@@ -52,53 +64,50 @@ function isSubject(subject: unknown, { username, groups }: Identity, { metadata 
     case 'Group':
       return groups.includes(name)
     case 'ServiceAccount':
-      return (
-        `system:serviceaccount:${textAt(subject, 'namespace') ?? metadata.namespace ?? ''}:${name}` ===
-        username
-      )
+      return `system:serviceaccount:${namespaceOf(subject, metadata.namespace)}:${name}` === username
     default:
       return false
   }
 }
 
-function rulesOf(store: Store, binding: StoredObject): readonly unknown[] {
-  const name = textAt(binding.roleRef, 'name') ?? ''
-  const isClusterRole = textAt(binding.roleRef, 'kind') === 'ClusterRole'
-  const role = isClusterRole
+const namespaceOf = (subject: unknown, bindingNamespace = ''): string =>
+  textAt(subject, 'namespace') || bindingNamespace
+
+/** A RoleBinding may name a Role of its namespace or a ClusterRole. */
+function roleOf(store: Store, { roleRef, metadata }: StoredObject): StoredObject | undefined {
+  const name = textAt(roleRef, 'name') ?? ''
+  return own(roleRef, 'kind') === 'ClusterRole'
     ? store.find(CLUSTER_ROLES, '', name)
-    : store.find(ROLES, binding.metadata.namespace ?? '', name)
-  return role === undefined ? [] : [...listOf(role.rules), ...aggregated(store, role)]
+    : store.find(ROLES, metadata.namespace ?? '', name)
 }
 
-/** What `clusterrole-aggregation` of kube-controller-manager would have filled in. */
-function aggregated(store: Store, role: StoredObject): readonly unknown[] {
-  const selectors = listOf(own(role.aggregationRule, 'clusterRoleSelectors'))
-  return selectors.flatMap((selector) => {
-    const labels = own(selector, 'matchLabels')
-    if (!isObject(labels)) return []
-    const matches = labelSelector(
-      Object.entries(labels)
-        .map(([key, value]) => `${key}=${value}`)
-        .join(','),
-    )
-    return store
-      .list(CLUSTER_ROLES)
-      .filter(matches)
-      .flatMap((each) => listOf(each.rules))
-  })
+const missingRole = ({ roleRef }: StoredObject): string =>
+  `${String(own(roleRef, 'kind')).toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(own(roleRef, 'name'))} not found`
+
+function allowedBy({ kind, roleRef, metadata }: StoredObject, subject: unknown): string {
+  const within = (name: string, namespace: string) =>
+    JSON.stringify(namespace === '' ? name : `${name}/${namespace}`)
+  const subjectKind = textAt(subject, 'kind') ?? ''
+  const subjectNamespace = subjectKind === 'ServiceAccount' ? namespaceOf(subject, metadata.namespace) : ''
+  const binding = `${kind} ${within(metadata.name, metadata.namespace ?? '')}`
+  const role = `${textAt(roleRef, 'kind')} ${JSON.stringify(own(roleRef, 'name'))}`
+  return `RBAC: allowed by ${binding} of ${role} to ${subjectKind} ${within(textAt(subject, 'name') ?? '', subjectNamespace)}`
 }
 
-function permits(rule: unknown, { verb, group, resource, subresource, name }: Attributes): boolean {
-  const has = (field: string, value: string) => {
-    const values = textsOf(own(rule, field))
-    return values.includes('*') || values.includes(value)
+function permits(rule: unknown, attributes: Attributes): boolean {
+  const listed = (field: string) => textsOf(own(rule, field))
+  const has = (field: string, value: string) => listed(field).includes('*') || listed(field).includes(value)
+  if (!has('verbs', attributes.verb)) return false
+  if ('path' in attributes) {
+    return listed('nonResourceURLs').some((pattern) => matchesPath(pattern, attributes.path))
   }
-  const what = subresource === '' ? resource : `${resource}/${subresource}`
-  const names = textsOf(at(rule, 'resourceNames'))
-  return (
-    has('verbs', verb) &&
-    has('apiGroups', group) &&
-    (has('resources', what) || (subresource !== '' && has('resources', `*/${subresource}`))) &&
-    (names.length === 0 || names.includes(name))
-  )
+  const { group, resource, subresource, name } = attributes
+  const names = listed('resourceNames')
+  const isNamed = names.length === 0 || names.includes(name)
+  if (!has('apiGroups', group) || !isNamed) return false
+  if (subresource === '') return has('resources', resource)
+  return has('resources', `${resource}/${subresource}`) || has('resources', `*/${subresource}`)
 }
+
+const matchesPath = (pattern: string, path: string): boolean =>
+  pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : pattern === path

@@ -1,13 +1,25 @@
 import { RESOURCE_TYPES, type ResourceType } from './objects.ts'
 
-/** What a request is about, as the API server's authoriser and its handlers see it. */
-export interface Route {
-  readonly is: 'resource' | 'review'
-  readonly kind: string
-  readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
-  readonly type: Pick<ResourceType, 'group' | 'plural'> & ResourceType
+/** What a request is about (`k8s.io/apiserver/pkg/endpoints/request` RequestInfo), whether it is served or not. */
+export type Target = PathTarget | ResourceTarget
+
+interface PathTarget {
+  readonly is: 'path'
+  readonly verb: string
+  readonly path: string
+}
+
+export interface ResourceTarget {
+  readonly is: 'resource'
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly resource: string
   readonly namespace: string
   readonly name: string
+  readonly subresource: string
+  /** Segments that no resource has. */
+  readonly rest: readonly string[]
 }
 
 const review = (group: string, plural: string, kind: string): ResourceType => ({
@@ -16,48 +28,88 @@ const review = (group: string, plural: string, kind: string): ResourceType => ({
   plural,
   kind,
   namespaced: false,
+  names: 'subdomain',
+  fields: ['spec'],
+  custom: false,
+  newStatus: undefined,
+  createdByUpdate: false,
 })
 
 /** Questions, which are POSTed and never stored. */
-const REVIEW_TYPES: readonly ResourceType[] = [
+export const REVIEW_TYPES: readonly ResourceType[] = [
   review('authentication.k8s.io', 'tokenreviews', 'TokenReview'),
   review('authentication.k8s.io', 'selfsubjectreviews', 'SelfSubjectReview'),
   review('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview'),
 ]
 
-/** Undefined for a path that no API serves. */
-export function parseRoute(method: string, url: URL): Route | undefined {
-  const segments = url.pathname.split('/').slice(1).map(decodeURIComponent)
+/** Undefined for a path whose percent-encoding is broken. */
+export function parseTarget(method: string, { pathname, searchParams }: URL): Target | undefined {
+  const segments = decodeSegments(pathname)
+  if (segments === undefined) return undefined
   const isCore = segments[0] === 'api'
-  if (!isCore && segments[0] !== 'apis') return undefined
-  const [group, version, ...rest] = isCore ? ['', ...segments.slice(1)] : segments.slice(1)
-  const scoped = rest[0] === 'namespaces' && rest.length > 2
-  const [namespace = '', plural = '', name = '', ...more] = scoped ? rest.slice(1) : ['', ...rest]
-  const isType = (type: ResourceType) =>
-    type.group === group && type.version === version && type.plural === plural
-  const stored = RESOURCE_TYPES.find(isType)
-  const type = stored ?? REVIEW_TYPES.find(isType)
-  if (type === undefined || more.length > 0 || (scoped && !type.namespaced)) return undefined
-  const verb = verbOf(method, name, url.searchParams)
-  if (verb === undefined) return undefined
-  return { is: stored === undefined ? 'review' : 'resource', kind: type.kind, verb, type, namespace, name }
-}
-
-function verbOf(method: string, name: string, query: URLSearchParams): Route['verb'] | undefined {
-  const isWatch = !['', '0', 'false'].includes(query.get('watch') ?? '')
-  switch (method) {
-    case 'GET':
-      if (name !== '') return 'get'
-      return isWatch ? 'watch' : 'list'
-    case 'POST':
-      return 'create'
-    case 'PUT':
-      return 'update'
-    case 'PATCH':
-      return 'patch'
-    case 'DELETE':
-      return name === '' ? 'deletecollection' : 'delete'
-    default:
-      return undefined
+  const [group = '', version = '', ...parts] = isCore ? ['', ...segments.slice(1)] : segments.slice(1)
+  if ((!isCore && segments[0] !== 'apis') || parts.length === 0) {
+    return { is: 'path', verb: method.toLowerCase(), path: pathname }
+  }
+  const [first = '', second = '', third = '', fourth = '', fifth = '', ...others] = parts
+  const isWithin = first === 'namespaces' && third !== '' && !['status', 'finalize'].includes(third)
+  const named = isWithin
+    ? { namespace: second, resource: third, name: fourth, subresource: fifth, rest: others }
+    : { namespace: '', resource: first, name: second, subresource: third, rest: parts.slice(3) }
+  // A namespace is in itself, as far as rights go.
+  const namespace = isCore && named.resource === 'namespaces' ? named.name : named.namespace
+  return {
+    is: 'resource',
+    verb: verbOf(method, named.name !== '', searchParams),
+    group,
+    version,
+    ...named,
+    namespace,
   }
 }
+
+function decodeSegments(pathname: string): readonly string[] | undefined {
+  try {
+    return pathname.replace(/\/$/, '').split('/').slice(1).map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch' }
+
+function verbOf(method: string, isNamed: boolean, query: URLSearchParams): string {
+  if (method === 'GET' || method === 'HEAD') {
+    if (isNamed) return 'get'
+    const watch = query.get('watch')
+    return watch === null || ['0', 'false'].includes(watch) ? 'list' : 'watch'
+  }
+  if (method === 'DELETE') return isNamed ? 'delete' : 'deletecollection'
+  return VERBS[method] ?? ''
+}
+
+/** The type that a target names, when it is served there. */
+export function typeOf({
+  group,
+  version,
+  resource,
+  namespace,
+  name,
+}: ResourceTarget): ResourceType | undefined {
+  const type = [...RESOURCE_TYPES, ...REVIEW_TYPES].find(
+    (each) => each.group === group && each.version === version && each.plural === resource,
+  )
+  if (type === undefined) return undefined
+  // Without a namespace there are only lists over all of them.
+  const isPlaced = type.namespaced
+    ? namespace !== '' || name === ''
+    : namespace === '' || resource === 'namespaces'
+  return isPlaced ? type : undefined
+}
+
+/** Whether the API server's own groups answer for a path: those of others are 404 in plain text. */
+export const isBuiltIn = ({ group, version }: ResourceTarget): boolean =>
+  group === '' ||
+  [...RESOURCE_TYPES, ...REVIEW_TYPES].some(
+    (type) => !type.custom && type.group === group && type.version === version,
+  )

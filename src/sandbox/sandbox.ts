@@ -1,35 +1,53 @@
 import type { Deps, Fetch } from '../core/deps.ts'
-import { isObject, own, parseJson, textAt } from '../core/json.ts'
-import { collect, emptyNamespace } from './collect.ts'
-import { list } from './list.ts'
-import { apiVersionOf, RESOURCE_TYPES, type ResourceType, type StoredObject } from './objects.ts'
-import { merged } from './patch.ts'
-import { type Identity, isAllowed } from './rbac.ts'
-import { reviewAccess, reviewSelf, reviewToken, type TokenOf } from './reviews.ts'
-import { parseRoute, type Route } from './route.ts'
+import { own, textAt } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import { BOOTSTRAP_OBJECTS } from './bootstrap.ts'
+import { aggregateRoles, collectGarbage, emptyNamespaces } from './controllers.ts'
+import { checkBuiltInKind, decodeBody, decodeObject } from './decode.ts'
+import { parseFieldSelector } from './field-selector.ts'
+import { createLister } from './list.ts'
+import { apiVersionOf, RESOURCE_TYPES, type ResourceType } from './objects.ts'
+import { type Attributes, authorize, type Identity } from './rbac.ts'
+import { type Cluster, onResource, type ResourceRequest } from './resources.ts'
+import {
+  ANONYMOUS,
+  API_AUDIENCES,
+  authenticate,
+  reviewAccess,
+  reviewSelf,
+  reviewToken,
+  type TokenOf,
+} from './reviews.ts'
+import { isBuiltIn, parseTarget, REVIEW_TYPES, type ResourceTarget, type Target, typeOf } from './route.ts'
 import {
   answer,
+  answerRefused,
+  answerText,
   badRequest,
   forbidden,
-  isRefusal,
+  forbiddenPath,
   methodNotAllowed,
-  notFound,
-  refuse,
+  type Outcome,
+  type Refused,
   unauthorized,
+  unknownResource,
 } from './status.ts'
-import { createStore, type Store } from './store.ts'
-import { create, remove, update } from './write.ts'
+import { createStore } from './store.ts'
+import { create, update } from './write.ts'
 
-/** The part of the Kubernetes API that this project uses, in memory, behind the seam that reaches a real one. */
+/**
+ * The part of the Kubernetes API that this project uses, in memory, behind the seam that reaches a real one. Schemas of
+ * custom resources are not checked, there is no watch, and JSON merge patch is the only patch.
+ */
 export interface Sandbox {
   /** As somebody, with the rights that RBAC gives them. */
   readonly fetchAs: (identity: Identity) => Fetch
   /** As a cluster administrator (group `system:masters`). */
   readonly admin: Fetch
-  /** As whoever the bearer token stands for. */
+  /** As whoever the bearer token stands for: 401 for one that is not known, anonymous without one. */
   readonly fetch: Fetch
   readonly addToken: (token: string, of: TokenOf) => void
-  /** One round of the garbage collector; deleting an owner runs one too. */
+  /** What the garbage collector does within a second; a delete does it at once. */
   readonly collect: () => void
   /** Makes every `continue` token that was handed out answer 410. */
   readonly expireContinueTokens: () => void
@@ -38,203 +56,185 @@ export interface Sandbox {
 }
 
 interface SandboxOptions extends Pick<Deps, 'now' | 'randomBytes'> {
-  /** Created in this order, as by an administrator. */
+  /** Created in this order, as by an administrator, their `status` included. */
   readonly manifests: readonly object[]
+  /** Whether the CRD of ApplicationDefinition keeps `spec.credentials`. */
+  readonly crdPatched?: boolean
+  /** Whether the garbage collector looks after every write: a stale owner then takes its object with it at once. */
+  readonly collectsOnWrite?: boolean
 }
 
-interface State {
-  readonly store: Store
+interface State extends Cluster {
   readonly tokens: Map<string, TokenOf>
-  oldestVersion: number
-  definitionPatched: boolean
 }
 
-const ADMIN: Identity = { username: 'admin', groups: ['system:masters', 'system:authenticated'] }
-
-const BUILT_IN_NAMESPACES = ['default', 'kube-system'].map((name) => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name },
-}))
+const ADMIN: Identity = { username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
+const HEALTH_PATHS = ['/readyz', '/livez', '/healthz']
 
 /** Throws when a manifest is refused. */
-export function createSandbox({ manifests, ...deps }: SandboxOptions): Sandbox {
-  const state: State = {
-    store: createStore(deps),
-    tokens: new Map(),
-    oldestVersion: 0,
-    definitionPatched: true,
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const { manifests, crdPatched = true, collectsOnWrite = false } = options
+  const store = createStore(options)
+  const lister = createLister(store)
+  const state: State = { store, lister, tokens: new Map(), isDefinitionPatched: crdPatched, collectsOnWrite }
+  for (const manifest of [...BOOTSTRAP_OBJECTS, ...manifests]) load(state, manifest)
+  aggregateRoles(store)
+
+  const fetchAs = (identity: Identity): Fetch => {
+    const known = authenticated(identity)
+    return (request) => respond(state, known, request)
   }
-  const fetchAs =
-    (identity: Identity): Fetch =>
-    async (request) => {
-      try {
-        return await respond(state, identity, request)
-      } catch (error) {
-        if (isRefusal(error)) return refuse(error)
-        throw error
-      }
-    }
-  for (const manifest of [...BUILT_IN_NAMESPACES, ...manifests]) load(state.store, manifest)
   return {
     fetchAs,
     admin: fetchAs(ADMIN),
     fetch: async (request) => {
-      const token = /^Bearer (\S+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
-      const known = state.tokens.get(token ?? '')
-      return known === undefined ? refuse(unauthorized()) : fetchAs(known)(request)
+      const identity = identityOf(state, request)
+      return identity.ok ? fetchAs(identity.value)(request) : answerRefused(identity)
     },
     addToken: (token, of) => {
       state.tokens.set(token, of)
     },
-    collect: () => collect(state.store),
-    expireContinueTokens: () => {
-      state.oldestVersion = Number(state.store.version()) + 1
+    collect: () => {
+      emptyNamespaces(store)
+      collectGarbage(store)
     },
+    expireContinueTokens: lister.expire,
     setDefinitionPatched: (patched) => {
-      state.definitionPatched = patched
+      state.isDefinitionPatched = patched
     },
   }
 }
 
-function load(store: Store, manifest: object): void {
+/** Every authenticator adds the group of the authenticated. */
+const authenticated = (identity: Identity): Identity =>
+  identity === ANONYMOUS || identity.groups.includes('system:authenticated')
+    ? identity
+    : { ...identity, groups: [...identity.groups, 'system:authenticated'] }
+
+function identityOf({ store, tokens }: State, { headers }: Request): Outcome<Identity> {
+  const header = headers.get('authorization')
+  if (header === null) return ok(ANONYMOUS)
+  const token = /^Bearer (\S+)$/i.exec(header)?.[1] ?? ''
+  const found = authenticate(tokens, token, API_AUDIENCES, store.now())
+  return 'error' in found ? unauthorized() : ok(found.user)
+}
+
+function load({ store }: State, manifest: object): void {
   const type = RESOURCE_TYPES.find(
     (each) => each.kind === own(manifest, 'kind') && apiVersionOf(each) === own(manifest, 'apiVersion'),
   )
   if (type === undefined) throw new TypeError(`the sandbox stores no ${String(own(manifest, 'kind'))}`)
-  try {
-    create(store, type, textAt(manifest, 'metadata', 'namespace') ?? '', manifest, { dryRun: false })
-  } catch (error) {
-    throw isRefusal(error) ? new Error(error.message) : error
-  }
+  const namespace = type.namespaced ? (textAt(manifest, 'metadata', 'namespace') ?? '') : ''
+  const sent = decodeObject(type, namespace, manifest)
+  const created = sent.ok ? create(store, { type, namespace }, sent.value, false) : sent
+  if (!created.ok) throw new TypeError(`${type.kind}: ${created.refusal.message}`)
+  if (type.newStatus === undefined || !sent.ok || sent.value.status === undefined) return
+  const { metadata } = created.value
+  const target = { type, namespace, name: metadata.name, isStatus: true }
+  update(store, target, { ...sent.value, metadata }, false)
 }
 
 async function respond(state: State, identity: Identity, request: Request): Promise<Response> {
   request.signal.throwIfAborted()
-  const url = new URL(request.url)
-  if (['/version', '/readyz', '/livez'].includes(url.pathname)) return health(url.pathname)
-  const route = parseRoute(request.method, url)
-  if (route === undefined) return new Response('404 page not found\n', { status: 404 })
-  const body = await readBody(request)
-  if (route.verb === 'watch') throw badRequest('watch is not supported by the sandbox')
-  authorize(state.store, identity, route)
-  if (route.is === 'review') return review(state, identity, route.kind, body)
-  return onResource(state, route, url.searchParams, body, request.headers.get('content-type') ?? '')
-}
-
-const health = (path: string): Response =>
-  path === '/version'
-    ? answer({ major: '1', minor: '36', gitVersion: 'v1.36.0-sandbox' })
-    : new Response('ok')
-
-async function readBody(request: Request): Promise<unknown> {
   const text = await request.text()
-  if (text === '') return undefined
-  const parsed = parseJson(text)
-  if (parsed === undefined) throw badRequest('the body is no JSON')
-  return parsed
+  request.signal.throwIfAborted()
+  const url = new URL(request.url)
+  const target = parseTarget(request.method, url)
+  if (target === undefined) return answerText('400 Bad Request', 400)
+  const refused = checkAccess(state, identity, target, url.searchParams)
+  if (refused !== undefined) return answerRefused(refused)
+  if (target.is === 'path') return onPath(target.path, request.method)
+  const contentType = request.headers.get('content-type') ?? ''
+  const answered = onTarget(state, identity, target, request.method, {
+    query: url.searchParams,
+    text,
+    contentType,
+  })
+  return answered.ok ? answered.value : answerRefused(answered)
 }
 
-function authorize(store: Store, identity: Identity, route: Route): void {
-  const { verb, type, namespace, name } = route
-  // The API server lets every authenticated user ask about themselves.
-  if (route.is === 'review' && type.plural === 'selfsubjectreviews') return
-  const attributes = { verb, group: type.group, resource: type.plural, subresource: '', namespace, name }
-  if (isAllowed(store, identity, attributes)) return
-  const where = namespace === '' ? ' at the cluster scope' : ` in the namespace "${namespace}"`
-  const why = `User "${identity.username}" cannot ${verb} resource "${type.plural}" in API group "${type.group}"${where}`
-  throw forbidden(type, name, why)
-}
-
-function review(state: State, identity: Identity, kind: string, body: unknown): Response {
-  if (kind === 'TokenReview') return answer(reviewToken(state.tokens, body), 201)
-  if (kind === 'SubjectAccessReview') return answer(reviewAccess(state.store, body), 201)
-  return answer(reviewSelf(identity), 201)
-}
-
-function onResource(
-  state: State,
-  { verb, type, namespace, name }: Route,
-  query: URLSearchParams,
-  body: unknown,
-  contentType: string,
-): Response {
-  const { store } = state
-  const shown = (object: StoredObject) => shownOf(state, type, object)
-  const options = { dryRun: isDryRun(query, body) }
-  switch (verb) {
-    case 'get': {
-      const found = store.find(type, namespace, name)
-      if (found === undefined) throw notFound(type, name)
-      return answer(shown(found))
-    }
-    case 'list':
-      return answer(
-        list(
-          { store, oldestVersion: state.oldestVersion, shown },
-          type,
-          type.namespaced ? namespace || undefined : '',
-          query,
-        ),
-      )
-    case 'create':
-      return answer(shown(create(store, type, namespace, body, options)), 201)
-    case 'update':
-      return answer(shown(afterUpdate(store, update(store, type, namespace, name, body, options))))
-    case 'patch':
-      return answer(
-        shown(
-          update(
-            store,
-            type,
-            namespace,
-            name,
-            merged(store, type, namespace, name, body, contentType),
-            options,
-          ),
-        ),
-      )
-    case 'delete':
-      return removed(state, type, remove(store, type, namespace, name, body, options), options.dryRun)
-    default:
-      throw methodNotAllowed()
-  }
-}
-
-/** A removed finalizer may have been the last thing that held an owner. */
-function afterUpdate(store: Store, object: StoredObject): StoredObject {
-  if (object.metadata.deletionTimestamp !== undefined) collect(store)
-  return object
-}
-
-function removed(
+/** Before anybody learns whether there is such a path. */
+function checkAccess(
   { store }: State,
+  identity: Identity,
+  target: Target,
+  query: URLSearchParams,
+): Refused | undefined {
+  const attributes = attributesOf(target, query)
+  const { allowed, reason } = authorize(store, identity, attributes)
+  if (allowed) return undefined
+  const { username } = identity
+  if ('path' in attributes) return forbiddenPath(username, attributes.verb, attributes.path)
+  const { verb, group, resource, subresource, namespace } = attributes
+  const what = subresource === '' ? resource : `${resource}/${subresource}`
+  const where = namespace === '' ? ' at the cluster scope' : ` in the namespace "${namespace}"`
+  const why = `User "${username}" cannot ${verb} resource "${what}" in API group "${group}"${where}`
+  const name = target.is === 'resource' ? target.name : ''
+  return forbidden({ group, plural: resource }, name, reason === '' ? why : `${why}: ${reason}`)
+}
+
+/** A list by name is about that name. */
+function attributesOf(target: Target, query: URLSearchParams): Attributes {
+  if (target.is === 'path') return target
+  const { verb, group, resource, subresource, namespace } = target
+  const selected = ['list', 'watch', 'deletecollection'].includes(verb)
+    ? parseFieldSelector(typeOf(target), query.get('fieldSelector') ?? '')
+    : undefined
+  const name = selected?.ok ? (selected.value.name ?? '') : target.name
+  return { verb, group, resource, subresource, namespace, name }
+}
+
+function onPath(path: string, method: string): Response {
+  const isVersion = path === '/version'
+  if (!isVersion && !HEALTH_PATHS.includes(path)) return pageNotFound()
+  if (method !== 'GET') return answerRefused(methodNotAllowed())
+  return isVersion
+    ? answer({ major: '1', minor: '36', gitVersion: 'v1.36.0+sandbox', platform: 'sandbox' })
+    : answerText('ok')
+}
+
+const pageNotFound = (): Response => answerText('404 page not found\n', 404)
+
+type Content = Pick<ResourceRequest, 'query' | 'text' | 'contentType'>
+
+function onTarget(
+  state: State,
+  identity: Identity,
+  target: ResourceTarget,
+  method: string,
+  content: Content,
+): Outcome<Response> {
+  const type = typeOf(target)
+  const isStatus = target.subresource === 'status' && type?.newStatus !== undefined
+  const isServed = type !== undefined && (target.subresource === '' || isStatus) && target.rest.length === 0
+  if (!isServed) return isBuiltIn(target) ? unknownResource() : ok(pageNotFound())
+  if (method === 'HEAD') return ok(new Response(null, { status: 405 }))
+  if (target.verb === 'watch') return badRequest('the sandbox serves no watch')
+  if (REVIEW_TYPES.includes(type)) return onReview(state, identity, type, target.verb, content)
+  const namespace = type.namespaced ? target.namespace : ''
+  return onResource(state, { ...content, type, namespace, name: target.name, isStatus, verb: target.verb })
+}
+
+function onReview(
+  state: State,
+  identity: Identity,
   type: ResourceType,
-  { held, removed: object }: ReturnType<typeof remove>,
-  dryRun: boolean,
-): Response {
-  if (!dryRun && type.plural === 'namespaces') emptyNamespace(store, object.metadata.name)
-  if (!dryRun) collect(store)
-  if (held !== undefined) return answer(held)
-  const { name, uid } = object.metadata
-  const details = { name, ...(type.group === '' ? {} : { group: type.group }), kind: type.plural, uid }
-  return answer({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })
+  verb: string,
+  { text, contentType }: Content,
+): Outcome<Response> {
+  if (verb !== 'create') return methodNotAllowed()
+  const body = decodeBody(type.kind, text, contentType)
+  if (!body.ok) return body
+  const kinded = checkBuiltInKind(type, Object(body.value))
+  if (!kinded.ok) return kinded
+  const reviewed = REVIEWERS[type.kind]?.(state, identity, body.value) ?? unknownResource()
+  return reviewed.ok ? ok(answer(reviewed.value, 201)) : reviewed
 }
 
-/** The released CRD prunes the block, on reads of what is stored already as well. */
-function shownOf({ definitionPatched }: State, type: ResourceType, object: StoredObject): StoredObject {
-  if (type.plural !== 'applicationdefinitions' || definitionPatched || !isObject(object.spec)) return object
-  const { credentials: _pruned, ...spec } = object.spec
-  return { ...object, spec }
-}
-
-/** `dryRun=All`, as a query or in the options of a delete. */
-function isDryRun(query: URLSearchParams, body: unknown): boolean {
-  const options = own(body, 'kind') === 'DeleteOptions' ? own(body, 'dryRun') : undefined
-  const given = [...query.getAll('dryRun'), ...(Array.isArray(options) ? options : [])].filter(
-    (value) => value !== '',
-  )
-  if (given.some((value) => value !== 'All'))
-    throw badRequest('dryRun: Unsupported value: supported values: "All"')
-  return given.length > 0
+const REVIEWERS: Readonly<
+  Record<string, (state: State, identity: Identity, body: unknown) => Outcome<unknown>>
+> = {
+  TokenReview: ({ store, tokens }, _identity, body) => reviewToken(store, tokens, body),
+  SubjectAccessReview: ({ store }, _identity, body) => reviewAccess(store, body),
+  SelfSubjectReview: ({ store }, identity) => ok(reviewSelf(store, identity)),
 }

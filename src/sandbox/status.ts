@@ -1,26 +1,26 @@
+import type { Cause } from '../core/failure.ts'
 import { qualifiedName, type ResourceType } from './objects.ts'
 
-/** A refusal as kube-apiserver words it; thrown inside the sandbox and turned into an answer at its door. */
+/** A refusal as kube-apiserver words it (`k8s.io/apimachinery/pkg/api/errors`). */
 export interface Refusal {
-  readonly refusal: true
   readonly code: number
-  readonly reason: string
+  /** Absent where the API server hands on an error of its own that has none. */
+  readonly reason?: string
   readonly message: string
   readonly details?: Readonly<Record<string, unknown>>
+  /** `metadata.continue` of a 410. */
+  readonly continue?: string
 }
 
-export const isRefusal = (value: unknown): value is Refusal =>
-  typeof value === 'object' && value !== null && 'refusal' in value
-
-const refusal = (code: number, reason: string, message: string, details?: Refusal['details']): Refusal => ({
-  refusal: true,
-  code,
-  reason,
-  message,
-  ...(details === undefined ? {} : { details }),
-})
+export type Refused = { readonly ok: false; readonly refusal: Refusal }
+export type Outcome<T> = { readonly ok: true; readonly value: T } | Refused
 
 type Named = Pick<ResourceType, 'group' | 'plural'>
+
+const refused = (code: number, reason: string, message: string, details?: Refusal['details']): Refused => ({
+  ok: false,
+  refusal: { code, reason, message, ...(details === undefined ? {} : { details }) },
+})
 
 const detailsOf = ({ group, plural }: Named, name: string) => ({
   ...(name === '' ? {} : { name }),
@@ -28,60 +28,120 @@ const detailsOf = ({ group, plural }: Named, name: string) => ({
   kind: plural,
 })
 
-export const badRequest = (message: string): Refusal => refusal(400, 'BadRequest', message)
-export const internalError = (message: string): Refusal => refusal(500, 'InternalError', message)
+export const badRequest = (message: string): Refused => refused(400, 'BadRequest', message)
 
-export const notFound = (type: Named, name: string): Refusal =>
-  refusal(404, 'NotFound', `${qualifiedName(type)} "${name}" not found`, detailsOf(type, name))
+/** An error that no layer of the API server has turned into a Status: 500 without a reason. */
+export const internalError = (message: string): Refused => ({ ok: false, refusal: { code: 500, message } })
 
-export const alreadyExists = (type: Named, name: string): Refusal =>
-  refusal(409, 'AlreadyExists', `${qualifiedName(type)} "${name}" already exists`, detailsOf(type, name))
+export const unauthorized = (): Refused => refused(401, 'Unauthorized', 'Unauthorized')
 
-export const conflict = (type: Named, name: string, why: string): Refusal =>
-  refusal(
+export const notFound = (type: Named, name: string): Refused =>
+  refused(404, 'NotFound', `${qualifiedName(type)} "${name}" not found`, detailsOf(type, name))
+
+/** A path below a group that is served. */
+export const unknownResource = (): Refused =>
+  refused(404, 'NotFound', 'the server could not find the requested resource', {})
+
+export const methodNotAllowed = (): Refused =>
+  refused(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
+
+export const alreadyExists = (type: Named, name: string, prefix = ''): Refused =>
+  refused(
+    409,
+    'AlreadyExists',
+    `${prefix}${qualifiedName(type)} "${name}" already exists`,
+    detailsOf(type, name),
+  )
+
+export const conflict = (type: Named, name: string, why: string): Refused =>
+  refused(
     409,
     'Conflict',
     `Operation cannot be fulfilled on ${qualifiedName(type)} "${name}": ${why}`,
     detailsOf(type, name),
   )
 
-export const forbidden = (type: Named, name: string, why: string, causes?: readonly object[]): Refusal =>
-  refusal(403, 'Forbidden', `${qualifiedName(type)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`, {
+export const forbidden = (type: Named, name: string, why: string, causes?: readonly Cause[]): Refused =>
+  refused(403, 'Forbidden', `${qualifiedName(type)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`, {
     ...detailsOf(type, name),
     ...(causes === undefined ? {} : { causes }),
   })
 
-export const invalid = (type: ResourceType, name: string, field: string, problem: string): Refusal =>
-  refusal(
-    422,
-    'Invalid',
-    `${qualifiedName({ ...type, plural: type.kind })} "${name}" is invalid: ${field}: ${problem}`,
-    {
-      name,
-      ...(type.group === '' ? {} : { group: type.group }),
-      kind: type.kind,
-      causes: [{ reason: 'FieldValueInvalid', message: problem, field }],
-    },
-  )
+export const forbiddenPath = (username: string, verb: string, path: string): Refused =>
+  refused(403, 'Forbidden', `forbidden: User ${JSON.stringify(username)} cannot ${verb} path "${path}"`, {})
 
-export const expired = (): Refusal =>
-  refusal(
-    410,
-    'Expired',
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
-  )
+/** `kind` is a kind, or a resource where the API server puts one there. */
+export function invalid(
+  { group, kind }: { readonly group: string; readonly kind: string },
+  name: string,
+  causes: readonly Cause[],
+): Refused {
+  const texts = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))]
+  const problems = texts.length === 1 ? texts.join('') : `[${texts.join(', ')}]`
+  const what = group === '' ? kind : `${kind}.${group}`
+  return refused(422, 'Invalid', `${what} ${JSON.stringify(name)} is invalid: ${problems}`, {
+    ...(name === '' ? {} : { name }),
+    ...(group === '' ? {} : { group }),
+    ...(kind === '' ? {} : { kind }),
+    causes,
+  })
+}
 
-export const unauthorized = (): Refusal => refusal(401, 'Unauthorized', 'Unauthorized')
-export const methodNotAllowed = (): Refusal =>
-  refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
-export const unsupportedMediaType = (): Refusal =>
-  refusal(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format')
+export const unsupportedMediaType = (message: string, details?: Refusal['details']): Refused =>
+  refused(415, 'UnsupportedMediaType', message, details)
+
+/** `next` goes on with what is there now (`k8s.io/apiserver/pkg/storage/etcd3/errors.go`). */
+export const expired = (next: string): Refused => ({
+  ok: false,
+  refusal: {
+    code: 410,
+    reason: 'Expired',
+    message:
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+    continue: next,
+  },
+})
+
+// One problem with one field (`k8s.io/apimachinery/pkg/util/validation/field`).
+
+export const invalidValue = (field: string, value: unknown, problem: string): Cause => ({
+  reason: 'FieldValueInvalid',
+  message: `Invalid value: ${JSON.stringify(value)}: ${problem}`,
+  field,
+})
+
+export const requiredValue = (field: string, problem = ''): Cause => ({
+  reason: 'FieldValueRequired',
+  message: problem === '' ? 'Required value' : `Required value: ${problem}`,
+  field,
+})
+
+export const forbiddenValue = (field: string, problem: string): Cause => ({
+  reason: 'FieldValueForbidden',
+  message: `Forbidden: ${problem}`,
+  field,
+})
+
+export const unsupportedValue = (field: string, value: unknown, supported: readonly string[]): Cause => ({
+  reason: 'FieldValueNotSupported',
+  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((each) => `"${each}"`).join(', ')}`,
+  field,
+})
+
+export const tooLong = (field: string, maxBytes: number): Cause => ({
+  reason: 'FieldValueTooLong',
+  message: `Too long: may not be more than ${maxBytes} bytes`,
+  field,
+})
 
 export const answer = (body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } })
 
-export const refuse = ({ code, reason, message, details = {} }: Refusal): Response =>
-  answer(
-    { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, details, code },
-    code,
-  )
+export const answerText = (text: string, status = 200): Response =>
+  new Response(text, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8' } })
+
+export const answerRefused = ({ refusal }: Refused): Response => {
+  const { continue: next, ...status } = refusal
+  const metadata = next === undefined ? {} : { continue: next }
+  return answer({ kind: 'Status', apiVersion: 'v1', metadata, status: 'Failure', ...status }, refusal.code)
+}

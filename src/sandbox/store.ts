@@ -2,58 +2,82 @@ import type { Deps } from '../core/deps.ts'
 import { toTimestamp } from '../core/text.ts'
 import type { ResourceType, StoredObject } from './objects.ts'
 
-/** Objects by type, namespace and name, with one counter of versions as etcd has. */
+interface Entry {
+  readonly type: ResourceType
+  readonly object: StoredObject
+}
+
+/** Objects by type, namespace and name, under one counter of versions as in etcd. Stored objects never change. */
 export interface Store {
   readonly find: (type: ResourceType, namespace: string, name: string) => StoredObject | undefined
-  /** Of one namespace, or of all; by namespace and name. */
+  /** In the order of their keys: of one namespace, or of all. */
   readonly list: (type: ResourceType, namespace?: string) => readonly StoredObject[]
-  readonly all: () => readonly { readonly type: ResourceType; readonly object: StoredObject }[]
-  /** Stores an object under a new version and answers it. */
+  readonly all: () => readonly Entry[]
+  /** Stores a copy under a new version and answers it. */
   readonly put: (type: ResourceType, object: StoredObject) => StoredObject
+  /** Counts as a write. */
   readonly remove: (type: ResourceType, object: StoredObject) => void
-  readonly version: () => string
+  readonly version: () => number
   readonly newUid: () => string
+  /** Five characters that make a `generateName` a name (`k8s.io/apiserver/pkg/storage/names`). */
+  readonly newSuffix: () => string
+  readonly now: () => number
   readonly timestamp: () => string
 }
 
-const keyOf = ({ group, plural }: ResourceType, namespace: string, name: string): string =>
-  `${plural}.${group}/${namespace}/${name}`
+const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
+
+/** The objects of one type in one namespace, by name. */
+interface Shelf {
+  readonly type: ResourceType
+  readonly objects: Map<string, StoredObject>
+}
+
+/** Sorts as keys do in etcd: with a slash after the namespace. */
+const shelfKey = ({ group, plural }: ResourceType, namespace: string): string =>
+  `${group}/${plural}/${namespace === '' ? '' : `${namespace}/`}`
 
 export function createStore({ now, randomBytes }: Pick<Deps, 'now' | 'randomBytes'>): Store {
-  const objects = new Map<string, { type: ResourceType; object: StoredObject }>()
+  const shelves = new Map<string, Shelf>()
   let version = 100
 
-  const list: Store['list'] = (type, namespace) => {
-    const prefix = namespace === undefined ? `${type.plural}.${type.group}/` : keyOf(type, namespace, '')
-    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort()
-    return keys.flatMap((key) => {
-      const entry = objects.get(key)
-      return entry === undefined ? [] : [structuredClone(entry.object)]
-    })
+  function shelfOf(type: ResourceType, namespace: string): Shelf {
+    const key = shelfKey(type, namespace)
+    const shelf = shelves.get(key) ?? { type, objects: new Map() }
+    shelves.set(key, shelf)
+    return shelf
   }
+  const byName = ({ objects }: Shelf): readonly StoredObject[] =>
+    [...objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+
   return {
-    find(type, namespace, name) {
-      const entry = objects.get(keyOf(type, namespace, name))
-      return entry === undefined ? undefined : structuredClone(entry.object)
+    find: (type, namespace, name) => shelves.get(shelfKey(type, namespace))?.objects.get(name),
+    list(type, namespace) {
+      const prefix = shelfKey(type, namespace ?? '')
+      return [...shelves.entries()]
+        .filter(([key]) => (namespace === undefined ? key.startsWith(prefix) : key === prefix))
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .flatMap(([, shelf]) => byName(shelf))
     },
-    list,
-    all: () => [...objects.values()].map(({ type, object }) => ({ type, object: structuredClone(object) })),
+    all: () =>
+      [...shelves.values()].flatMap((shelf) => byName(shelf).map((object) => ({ type: shelf.type, object }))),
     put(type, object) {
       version += 1
-      const stored = structuredClone(object)
-      stored.metadata.resourceVersion = String(version)
-      objects.set(keyOf(type, stored.metadata.namespace ?? '', stored.metadata.name), {
-        type,
-        object: stored,
-      })
-      return structuredClone(stored)
+      const { namespace = '', name } = object.metadata
+      const metadata = { ...object.metadata, resourceVersion: String(version) }
+      const stored = structuredClone({ ...object, metadata })
+      shelfOf(type, namespace).objects.set(name, stored)
+      return stored
     },
     remove(type, { metadata }) {
       version += 1
-      objects.delete(keyOf(type, metadata.namespace ?? '', metadata.name))
+      shelfOf(type, metadata.namespace ?? '').objects.delete(metadata.name)
     },
-    version: () => String(version),
+    version: () => version,
     newUid: () => uuid(randomBytes(16)),
+    newSuffix: () =>
+      Array.from(randomBytes(5), (byte) => SUFFIX_LETTERS[byte % SUFFIX_LETTERS.length]).join(''),
+    now,
     timestamp: () => toTimestamp(now()),
   }
 }

@@ -1,221 +1,243 @@
-import { at, isObject, own, textAt } from '../core/json.ts'
-import { isDnsSubdomain } from '../k8s/names.ts'
+import type { Cause } from '../core/failure.ts'
+import { isObject } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import { eventCauses } from './events.ts'
+import { metadataCauses, metadataChangeCauses } from './metadata.ts'
+import { checkNamespace, newNamespace } from './namespaces.ts'
+import type { Metadata, ResourceType, SentObject, StoredObject } from './objects.ts'
+import { checkQuota } from './quotas.ts'
+import { roleCauses } from './roles.ts'
+import { secretCauses } from './secrets.ts'
 import {
-  apiVersionOf,
-  type Metadata,
-  RESOURCE_TYPES,
-  type ResourceType,
-  type StoredObject,
-} from './objects.ts'
-import { alreadyExists, badRequest, conflict, forbidden, internalError, invalid, notFound } from './status.ts'
+  alreadyExists,
+  badRequest,
+  conflict,
+  internalError,
+  invalid,
+  invalidValue,
+  notFound,
+  type Outcome,
+  type Refused,
+} from './status.ts'
 import type { Store } from './store.ts'
-import { prune, validate } from './validate.ts'
 
-export interface WriteOptions {
-  readonly dryRun: boolean
+/** What a write is about. */
+export interface WriteTarget {
+  readonly type: ResourceType
+  /** `''` for a type without namespaces. */
+  readonly namespace: string
+  readonly name: string
+  readonly isStatus: boolean
 }
 
-const NAMESPACES = RESOURCE_TYPES.find(({ plural }) => plural === 'namespaces')
-const QUOTAS = RESOURCE_TYPES.find(({ plural }) => plural === 'resourcequotas')
+export interface Written {
+  readonly object: StoredObject
+  /** By a PUT to a name that was not there. */
+  readonly isNew: boolean
+}
+
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again'
 
+/** Checks in the order of kube-apiserver: admission, strategy, quota, storage. A dry run stops before storage. */
 export function create(
   store: Store,
-  type: ResourceType,
-  namespace: string,
-  body: unknown,
-  { dryRun }: WriteOptions,
-): StoredObject {
-  const sent = readObject(type, body)
-  const uid = store.newUid()
-  const generated = textAt(body, 'metadata', 'generateName')
+  { type, namespace }: Pick<WriteTarget, 'type' | 'namespace'>,
+  sent: SentObject,
+  dryRun: boolean,
+): Outcome<StoredObject> {
+  const { name: sentName = '', generateName } = sent.metadata
+  const refused = checkNamespace(store, type, namespace, sentName || (generateName ?? ''))
+  if (refused !== undefined) return refused
   const name =
-    textAt(body, 'metadata', 'name') ?? (generated === undefined ? '' : `${generated}${uid.slice(0, 5)}`)
-  if (name === '')
-    throw invalid(type, '', 'metadata.name', 'Required value: name or generateName is required')
-  checkNamespace(store, type, namespace, name)
-  checkGenerateName(type, name, generated)
+    sentName === '' && generateName !== undefined ? `${generateName}${store.newSuffix()}` : sentName
+  const object = bornAs(store, type, sent, name)
+  const wrong = validate(type, object, undefined) ?? checkQuota(store, type, namespace, name)
+  if (wrong !== undefined) return wrong
+  const { resourceVersion = '0' } = sent.metadata
+  if (resourceVersion !== '0')
+    return internalError('resourceVersion should not be set on objects to be created')
+  const old = store.find(type, namespace, name)
+  if (old !== undefined) {
+    return alreadyExists(type, name, old.metadata.deletionTimestamp ? 'object is being deleted: ' : '')
+  }
+  return ok(dryRun ? unversioned(object) : store.put(type, object))
+}
 
-  const { resourceVersion: _version, deletionTimestamp: _deletion, ...metadata } = sent.metadata
-  const object = prune(type, {
-    ...sent,
+/** `rest.BeforeCreate`: what a client cannot choose. */
+function bornAs(store: Store, type: ResourceType, sent: SentObject, name: string): StoredObject {
+  const { status: _status, ...rest } = sent
+  const {
+    resourceVersion: _version,
+    deletionTimestamp: _deletion,
+    deletionGracePeriodSeconds: _grace,
+    ...metadata
+  } = sent.metadata
+  const object = {
+    ...(type.newStatus === undefined ? sent : { ...rest, status: type.newStatus }),
     metadata: {
       ...metadata,
       name,
-      ...(namespace === '' ? {} : { namespace }),
-      uid,
+      uid: store.newUid(),
       resourceVersion: '',
       creationTimestamp: store.timestamp(),
-      ...(type.group === '' ? {} : { generation: 1 }),
+      ...(type.custom ? { generation: 1 } : {}),
     },
-  })
-  validate(type, object, undefined)
-  if (store.find(type, namespace, name) !== undefined) throw alreadyExists(type, name)
-  checkQuota(store, type, namespace, name)
-  return dryRun
-    ? { ...object, metadata: { ...object.metadata, resourceVersion: '' } }
-    : store.put(type, object)
+  }
+  return type.kind === 'Namespace' ? newNamespace(object) : object
 }
 
+function unversioned(object: StoredObject): StoredObject {
+  const { resourceVersion: _version, ...metadata } = object.metadata
+  return { ...object, metadata: metadata as Metadata }
+}
+
+/** A PUT. Answers the object as it is afterwards, also when it was the last finalizer that went and the object with it. */
 export function update(
   store: Store,
-  type: ResourceType,
-  namespace: string,
-  name: string,
-  body: unknown,
-  { dryRun }: WriteOptions,
-): StoredObject {
-  const sent = readObject(type, body)
-  checkIdentity(sent.metadata, namespace, name)
+  target: WriteTarget,
+  sent: SentObject,
+  dryRun: boolean,
+): Outcome<Written> {
+  const { type, namespace, name } = target
+  const misnamed = checkName(sent.metadata, name)
+  if (misnamed !== undefined) return misnamed
   const old = store.find(type, namespace, name)
-  if (old === undefined) throw notFound(type, name)
-  checkVersion(type, sent.metadata, old)
-  const object = prune(type, { ...sent, metadata: { ...sent.metadata, ...fixed(old.metadata) } })
-  validate(type, object, old)
-  if (isSame(object, old)) return old
-  if (type.group !== '' && JSON.stringify(object.spec) !== JSON.stringify(old.spec)) {
-    object.metadata.generation = (old.metadata.generation ?? 1) + 1
+  if (old === undefined) return updateAbsent(store, target, sent, dryRun)
+  const refused = checkVersion(target, sent.metadata, old, dryRun)
+  if (refused !== undefined) return refused
+
+  const changed = target.isStatus ? withStatus(old, sent) : withContent(type, old, sent)
+  const wrong = validate(type, changed, old)
+  if (wrong !== undefined) return wrong
+  if (isSame(changed, old)) return ok({ object: old, isNew: false })
+  const object = bumped(type, changed, old)
+  if (dryRun) return ok({ object, isNew: false })
+  const { deletionTimestamp, finalizers = [] } = object.metadata
+  if (deletionTimestamp === undefined || finalizers.length > 0) {
+    return ok({ object: store.put(type, object), isNew: false })
   }
-  if (dryRun) return object
-  const gone =
-    object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0
-  if (!gone) return store.put(type, object)
   store.remove(type, object)
-  return object
+  return ok({ object, isNew: false })
 }
 
-/** An absent, empty or "0" version asks for no check. */
-function checkVersion(type: ResourceType, sent: Partial<Metadata>, { metadata }: StoredObject): void {
-  const { uid, resourceVersion = '' } = sent
-  if (uid !== undefined && uid !== '' && uid !== metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`
-    throw conflict(type, metadata.name, `StorageError: invalid object, Code: 4, ${why}`)
-  }
-  if (!/^\d*$/.test(resourceVersion)) throw internalError('Invalid value: "resourceVersion" must be a number')
-  const unconditional = resourceVersion === '' || resourceVersion === '0'
-  if (!unconditional && resourceVersion !== metadata.resourceVersion)
-    throw conflict(type, metadata.name, MODIFIED)
-}
-
-/** Answers the object while finalizers hold it, and undefined when it is gone. */
-export function remove(
+function updateAbsent(
   store: Store,
-  type: ResourceType,
-  namespace: string,
-  name: string,
-  body: unknown,
-  { dryRun }: WriteOptions,
-): { readonly held: StoredObject | undefined; readonly removed: StoredObject } {
-  const old = store.find(type, namespace, name)
-  if (old === undefined) throw notFound(type, name)
-  for (const field of ['uid', 'resourceVersion'] as const) {
-    const wanted = at(body, 'preconditions', field)
-    if (typeof wanted === 'string' && wanted !== old.metadata[field]) {
-      throw conflict(
-        type,
-        name,
-        `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${old.metadata[field]}`,
-      )
-    }
-  }
-  if (dryRun) return { held: undefined, removed: old }
-  if ((old.metadata.finalizers ?? []).length === 0) {
-    store.remove(type, old)
-    return { held: undefined, removed: old }
-  }
-  const deletionTimestamp = old.metadata.deletionTimestamp ?? store.timestamp()
-  return { held: store.put(type, { ...old, metadata: { ...old.metadata, deletionTimestamp } }), removed: old }
+  target: WriteTarget,
+  sent: SentObject,
+  dryRun: boolean,
+): Outcome<Written> {
+  if (!target.type.createdByUpdate) return notFound(target.type, target.name)
+  const created = create(store, target, sent, dryRun)
+  return created.ok ? ok({ object: created.value, isNew: true }) : created
 }
 
-function readObject(type: ResourceType, body: unknown): StoredObject & { metadata: Partial<Metadata> } {
-  if (!isObject(body)) throw badRequest('the object provided is unrecognized')
-  const kind = textAt(body, 'kind') ?? type.kind
-  const apiVersion = textAt(body, 'apiVersion') ?? apiVersionOf(type)
-  if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
-    throw badRequest(`${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}`)
-  }
-  const metadata = own(body, 'metadata') ?? {}
-  if (!isObject(metadata)) throw badRequest('json: cannot unmarshal into Go struct field metadata')
-  return { ...body, apiVersion, kind, metadata } as unknown as StoredObject
+function checkName({ name = '' }: Partial<Metadata>, urlName: string): Refused | undefined {
+  if (name === urlName) return undefined
+  if (name !== '')
+    return badRequest(`the name of the object (${name}) does not match the name on the URL (${urlName})`)
+  return badRequest(
+    `the name of the object (${urlName} based on URL) was undeterminable: name must be provided`,
+  )
 }
 
-function checkIdentity(metadata: Partial<Metadata>, namespace: string, name: string): void {
-  if (metadata.name !== undefined && metadata.name !== name) {
-    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
+/** An absent or empty version, or "0", asks for no check; custom resources insist on one. */
+function checkVersion(
+  target: WriteTarget,
+  { uid = '', resourceVersion = '0' }: Partial<Metadata>,
+  { metadata }: StoredObject,
+  dryRun: boolean,
+): Refused | undefined {
+  const { type, name } = target
+  if (!/^\d+$/.test(resourceVersion)) {
+    return internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`)
   }
-  if (metadata.namespace !== undefined && metadata.namespace !== namespace) {
-    throw badRequest(
-      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`,
+  if (uid !== '' && uid !== metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`
+    const key = storageKey(target, dryRun)
+    return conflict(
+      type,
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
     )
   }
+  if (resourceVersion !== '0') {
+    return resourceVersion === metadata.resourceVersion ? undefined : conflict(type, name, MODIFIED)
+  }
+  if (!type.custom) return undefined
+  const kind = type.plural
+  return invalid({ group: type.group, kind }, name, [
+    invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
+  ])
 }
 
-/** A dash is the only end of a prefix that is no end of a name (`api/validation/generic.go`, maskTrailingDash). */
-function checkGenerateName(type: ResourceType, name: string, prefix: string | undefined): void {
-  if (prefix === undefined || isDnsSubdomain(prefix.replace(/-$/, 'a'))) return
-  throw invalid(
-    type,
+const storageKey = ({ type, namespace, name }: WriteTarget, dryRun: boolean): string =>
+  [dryRun ? '' : '/registry', type.custom ? type.group : undefined, type.plural, namespace || undefined, name]
+    .filter((part) => part !== undefined)
+    .join('/')
+
+function withContent(type: ResourceType, old: StoredObject, sent: SentObject): StoredObject {
+  const { status, spec } = old
+  const metadata = { ...sent.metadata, ...fixed(old.metadata) }
+  if (type.kind === 'Namespace') return newNamespace({ ...sent, metadata, spec, status })
+  return { ...sent, metadata, ...(type.newStatus !== undefined && status !== undefined ? { status } : {}) }
+}
+
+function withStatus(old: StoredObject, { status }: SentObject): StoredObject {
+  const { status: _old, ...rest } = old
+  return status === undefined ? (rest as StoredObject) : ({ ...rest, status } as StoredObject)
+}
+
+/** What no update changes. */
+const fixed = (metadata: Metadata): Metadata => {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata
+  const { deletionTimestamp, deletionGracePeriodSeconds, generation } = metadata
+  return {
     name,
-    'metadata.generateName',
-    `Invalid value: ${JSON.stringify(prefix)}: no prefix of a name`,
-  )
-}
-
-/** `plugin/pkg/admission/namespace/lifecycle`. */
-function checkNamespace(store: Store, type: ResourceType, namespace: string, name: string): void {
-  if (!type.namespaced || NAMESPACES === undefined) return
-  const found = store.find(NAMESPACES, '', namespace)
-  if (found === undefined) throw notFound(NAMESPACES, namespace)
-  if (found.metadata.deletionTimestamp === undefined) return
-  const message = `namespace ${namespace} is being terminated`
-  const causes = [{ reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }]
-  throw forbidden(
-    type,
-    name,
-    `unable to create new content in namespace ${namespace} because it is being terminated`,
-    causes,
-  )
-}
-
-/** `plugin/pkg/admission/resourcequota`, for numbers of objects. */
-function checkQuota(store: Store, type: ResourceType, namespace: string, name: string): void {
-  if (QUOTAS === undefined || !type.namespaced) return
-  for (const quota of store.list(QUOTAS, namespace)) {
-    for (const resource of [type.plural, `count/${type.plural}`]) {
-      const limit = at(quota, 'spec', 'hard', resource)
-      if (limit === undefined) continue
-      const used = store.list(type, namespace).length
-      if (used < Number(limit)) continue
-      throw forbidden(
-        type,
-        name,
-        `exceeded quota: ${quota.metadata.name}, requested: ${resource}=1, used: ${resource}=${used}, limited: ${resource}=${limit}`,
-      )
-    }
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
+    ...(generation === undefined ? {} : { generation }),
   }
 }
 
-const fixed = ({
-  name,
-  namespace,
-  uid,
-  resourceVersion,
-  creationTimestamp,
-  deletionTimestamp,
-  generation,
-}: Metadata) => ({
-  name,
-  uid,
-  resourceVersion,
-  creationTimestamp,
-  ...(namespace === undefined ? {} : { namespace }),
-  ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-  ...(generation === undefined ? {} : { generation }),
-})
+/** The generation of a custom resource counts changes of what it asks for. */
+function bumped(type: ResourceType, object: StoredObject, old: StoredObject): StoredObject {
+  if (!type.custom || isSame(object.spec, old.spec)) return object
+  return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
+}
 
-/** JSON with sorted keys: equal for equal objects. */
-const canonical = (value: unknown): string =>
+function validate(
+  type: ResourceType,
+  object: StoredObject,
+  old: StoredObject | undefined,
+): Refused | undefined {
+  const metadata = [
+    ...(old === undefined ? [] : metadataChangeCauses(object.metadata, old.metadata)),
+    ...metadataCauses(type, object.metadata),
+  ]
+  const causes = contentCauses(type, object, old, metadata)
+  if (causes.length === 0) return undefined
+  // The strategy of Events is that of the core group.
+  return invalid(type.kind === 'Event' ? { group: '', kind: 'Event' } : type, object.metadata.name, causes)
+}
+
+function contentCauses(
+  { kind, group }: ResourceType,
+  object: StoredObject,
+  old: StoredObject | undefined,
+  metadata: readonly Cause[],
+): readonly Cause[] {
+  if (kind === 'Event') return eventCauses(object, metadata)
+  if (kind === 'Secret') return [...metadata, ...secretCauses(object, old)]
+  return group === 'rbac.authorization.k8s.io' ? [...metadata, ...roleCauses(object, old)] : metadata
+}
+
+/** JSON with sorted keys: equal for equal values. */
+const canonical = (value: unknown): string | undefined =>
   JSON.stringify(value, (_key, part: unknown) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   )
-const isSame = (a: StoredObject, b: StoredObject): boolean => canonical(a) === canonical(b)
+const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b)

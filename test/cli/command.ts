@@ -28,8 +28,8 @@ interface CommandOptions {
 
 export interface Served {
   readonly origin: string
-  /** What it printed until it was ready. */
-  readonly output: string
+  /** What it has printed so far. */
+  readonly output: () => string
   /** Answers how it ended. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
@@ -37,9 +37,9 @@ export interface Served {
 /** `mintonce dev …` on a free port, until `stop`. Throws when it does not print where it listens. */
 export async function serveCommand(
   args: readonly string[],
-  { env = {} }: CommandOptions = {},
+  { entry = join(ROOT, 'src/cli.ts'), env = {} }: CommandOptions = {},
 ): Promise<Served> {
-  const child = spawn(process.execPath, [join(ROOT, 'src/cli.ts'), 'dev', ...args], {
+  const child = spawn(process.execPath, [entry, 'dev', ...args], {
     env: bare({ PORT: '0', ...env }),
   })
   const kill = () => child.kill('SIGKILL')
@@ -57,7 +57,7 @@ export async function serveCommand(
   })
   return {
     origin,
-    output,
+    output: () => output,
     stop: async (signal = 'SIGKILL') => {
       if (child.exitCode !== null) return child.exitCode
       const exited = once(child, 'exit')
@@ -73,7 +73,7 @@ export async function serveCommand(
 export const runInShell = (script: string): Promise<Ended> =>
   ended(spawn('sh', ['-e', '-c', `curl() { '${process.execPath}' '${STANDIN}' "$@"; }\n${script}`]))
 
-async function ended(child: ChildProcess): Promise<Ended> {
+export async function ended(child: ChildProcess): Promise<Ended> {
   const { stdout, stderr } = child
   if (stdout === null || stderr === null) throw new TypeError('a process without pipes')
   const [[code], out, error] = await Promise.all([once(child, 'close'), text(stdout), text(stderr)])

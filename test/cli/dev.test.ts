@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { invitationOf } from '../../src/cli/dev.ts'
 import type { ApiServer } from '../contract/backends/api-server.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
@@ -15,13 +15,13 @@ async function served(args: readonly string[] = [], env: Readonly<Record<string,
 }
 
 /** A kubeconfig of the function's own identity. Its current context is another one. */
-async function kubeconfigOf(api: ApiServer): Promise<string> {
+async function kubeconfigOf(api: ApiServer, server?: string): Promise<string> {
   const { url, tokenFile } = await api.forProcess()
   const path = `${tokenFile}.kubeconfig`
   const kubeconfig = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'acme', cluster: { server: url } }],
+    clusters: [{ name: 'acme', cluster: { server: server ?? url, 'insecure-skip-tls-verify': true } }],
     users: [{ name: 'function', user: { token: await readFile(tokenFile, 'utf8') } }],
     contexts: [{ name: 'acme', context: { cluster: 'acme', user: 'function' } }],
     'current-context': 'away',
@@ -45,7 +45,7 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
   afterAll(async () => void (await sandbox.stop()))
 
   test('prints lines that list, mint, read and revoke when they are pasted', async () => {
-    const { code, stdout, stderr } = await runInShell(pasteable(sandbox.output))
+    const { code, stdout, stderr } = await runInShell(pasteable(sandbox.output()))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const answers = stdout
       .trim()
@@ -67,13 +67,13 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
       const headers = { Authorization: `Bearer ${token}` }
       return (await fetch(`${api}/${credential}/mint`, { method: 'POST', headers })).status
     }
-    const credentials = /Other credentials: (.*)/.exec(output)?.[1]?.split(', ') ?? []
+    const credentials = /Other credentials: (.*)/.exec(output())?.[1]?.split(', ') ?? []
     expect(await Promise.all(credentials.map((credential) => mint(credential, 'pipeline')))).toEqual(
       Array(4).fill(201),
     )
     expect(await mint('postgres-orders.web', 'tenant-viewer')).toBe(403)
     expect(await mint('postgres-orders.web', 'stranger')).toBe(403)
-    for (const token of ['tenant-viewer', 'pipeline', 'stranger']) expect(output).toContain(`${token} (`)
+    for (const token of ['tenant-viewer', 'pipeline', 'stranger']) expect(output()).toContain(`${token} (`)
   })
 
   test('listens on loopback only', () => {
@@ -85,8 +85,8 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
       MINTONCE_API_GROUP: 'credentials.cozystack.io',
       MINTONCE_AUDIENCES: 'another',
     })
-    expect(output).toContain('/apis/credentials.cozystack.io/v1alpha1/')
-    expect((await runInShell(pasteable(output))).stdout).toContain('"password":"')
+    expect(output()).toContain('/apis/credentials.cozystack.io/v1alpha1/')
+    expect((await runInShell(pasteable(output()))).stdout).toContain('"password":"')
   })
 
   test.each([
@@ -120,8 +120,7 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
     const api = await startSandboxApiServer()
     onTestFinished(api.stop)
     const { origin, output } = await served(['--kubeconfig', await kubeconfigOf(api), '--context', 'acme'])
-    expect(output).toContain('context acme (http://127.0.0.1:')
-    expect(output).not.toContain('not ready')
+    expect(output()).toContain('context acme (http://127.0.0.1:')
     const token = await api.tokenOf('tenant-acme', 'someone')
     const answer = await fetch(
       `${origin}/apis/core.cozystack.io/v1alpha1/namespaces/tenant-acme/credentials`,
@@ -131,6 +130,15 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
       code: 403,
       message: expect.stringContaining('system:serviceaccount:tenant-acme:someone'),
     })
+  })
+
+  test('a cluster that is away is told at once, and served all the same', async () => {
+    const api = await startSandboxApiServer()
+    onTestFinished(api.stop)
+    const path = await kubeconfigOf(api, 'https://127.0.0.1:1')
+    const { origin, output } = await served(['--kubeconfig', path, '--context', 'acme'])
+    await vi.waitFor(() => expect(output()).toContain('not ready: the Kubernetes API: kube_unreachable'))
+    expect((await fetch(`${origin}/livez`)).status).toBe(200)
   })
 
   test('a kubeconfig that is not there is named', async () => {

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Backend } from './backend.ts'
+import { access } from './suite/access.ts'
 import { concurrency } from './suite/concurrency.ts'
 import { definitions } from './suite/definitions.ts'
 import { holders } from './suite/holders.ts'
 import { mint } from './suite/mint.ts'
+import { preconditions } from './suite/preconditions.ts'
 import { read } from './suite/read.ts'
 import { requests } from './suite/requests.ts'
 import { secrecy } from './suite/secrecy.ts'
+import { surroundings } from './suite/surroundings.ts'
 import { createTenant, type Tenant } from './tenant.ts'
 
 /** What a suite works with: the function under test, and a new tenant whenever it asks for one. */
@@ -30,8 +33,11 @@ export function contract(name: string, start: () => Promise<Backend>): void {
 
     const context: Contract = { backend: running, tenant: () => createTenant(running()) }
     mint(context)
+    preconditions(context)
     holders(context)
+    surroundings(context)
     read(context)
+    access(context)
     definitions(context)
     requests(context)
     concurrency(context)

@@ -1,13 +1,19 @@
-/** Every password that a test was shown, by what is stored for it: the suite on secrecy looks for them everywhere. */
+/** What the tests were shown, for the suite on secrecy, which looks for it everywhere else. */
 export const shown = {
+  /** Every password, by what is stored for it. */
   verified: new Set<string>(),
   plaintext: new Set<string>(),
+  /** Every answer that had no password to show. */
+  answers: [] as string[],
 }
 
-/** Notes the password of an answer, if there is one. */
-export function note(credential: string, text: string): void {
-  const password = /"password":"([A-Za-z0-9]{32})"/.exec(text)?.[1]
-  if (password === undefined) return
+/** Notes the password of an answer; an answer without one is kept whole. */
+export function note(credential: string, { status, text }: { status: number; text: string }): void {
+  const password = status === 201 ? /"password":"([A-Za-z0-9]{32})"/.exec(text)?.[1] : undefined
+  if (password === undefined) {
+    shown.answers.push(text)
+    return
+  }
   const isPlaintext = credential.startsWith('redis-')
   ;(isPlaintext ? shown.plaintext : shown.verified).add(password)
 }

@@ -24,7 +24,8 @@ export type Who = 'admin' | 'viewer' | 'stranger'
 export type Kind = 'Postgres' | 'MariaDB' | 'ClickHouse' | 'Redis' | (string & {})
 
 interface ReleaseOptions {
-  readonly labels?: Readonly<Record<string, string>>
+  /** Undefined takes a label away. */
+  readonly labels?: Readonly<Record<string, string | undefined>>
   readonly spec?: object
   readonly metadata?: object
 }
@@ -78,7 +79,7 @@ export async function createTenant(backend: Backend): Promise<Tenant> {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const answer = await answerOf(response)
-    if (answer.status === 201) note(at.split('/credentials/')[1] ?? '', answer.text)
+    note(at.split('/credentials/')[1] ?? '', answer)
     return answer
   }
 

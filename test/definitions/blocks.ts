@@ -1,7 +1,7 @@
 import type { Json } from '../../src/core/json.ts'
 
 /** What the API server makes of a block: `schema` and `rule` (CEL) refuse it, `blind` lets it pass. */
-export type Guard = 'schema' | 'rule' | 'blind'
+type Guard = 'schema' | 'rule' | 'blind'
 
 export interface WrongBlock {
   readonly why: string

@@ -54,7 +54,7 @@ test.each([[''], ['\ud83d'], ['a\udc00b']])('the password %j is refused before i
 })
 
 describe('a value that Flux would read as more than a text is refused where the chart gets it:', () => {
-  // What helm-controller makes of each was seen with Flux's own code: strvals, as in `helm --set`.
+  // helm.sh/helm, pkg/strvals/parser.go: what ends a value, and what typedVal turns into another type.
   test.each([
     'x,_namespace.host=evil',
     '{a}',
@@ -70,14 +70,18 @@ describe('a value that Flux would read as more than a text is refused where the 
     'true',
     'false',
     'null',
+    'True',
+    'NULL',
     '0',
     '0123',
+    '-12',
+    '+12',
   ])('%j', async (value) => {
     expect(await store(odd(value), '_accounts')).toEqual(refused)
     expect(await store(odd(value))).toMatchObject({ ok: true })
   })
 
-  test.each(['True1', 'a', '0x12', '$apr1$a$b', '*2470C0', 'a+b/c==', 'SCRAM-SHA-256$4096:a$b:c'])(
+  test.each(['true1', '-', 'a', '0x12', '$apr1$a$b', '*2470C0', 'a+b/c==', 'SCRAM-SHA-256$4096:a$b:c'])(
     'but %j is a text',
     async (value) => {
       expect(await store(odd(value), '_accounts')).toEqual({ ok: true, value })

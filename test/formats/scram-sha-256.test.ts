@@ -61,6 +61,19 @@ describe('a near-miss, which PostgreSQL or its operator takes for a plaintext pa
   })
 })
 
-test('matches the value of the RFC', () => {
-  expect(scramSha256.canonical.test(pencil ?? '')).toBe(true)
+test('lets the client and the server of RFC 7677, section 3, prove themselves to each other', () => {
+  const message = [
+    'n=user,r=rOprNGfwEbeRWgbNEkqO',
+    'r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096',
+    'c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0',
+  ].join(',')
+  const proof = Buffer.from('dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=', 'base64')
+  const serverSignature = '6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4='
+
+  const [storedKey = '', serverKey = ''] = (pencil ?? '').split('$')[2]?.split(':') ?? []
+  const sign = (key: string) => hmac(sha256, Buffer.from(key, 'base64'), new TextEncoder().encode(message))
+  const signature = sign(storedKey)
+  const clientKey = proof.map((byte, index) => byte ^ (signature[index] ?? 0))
+  expect(Buffer.from(sha256(clientKey)).toString('base64')).toBe(storedKey)
+  expect(Buffer.from(sign(serverKey)).toString('base64')).toBe(serverSignature)
 })

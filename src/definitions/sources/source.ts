@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.ts'
 import type { BoundSource } from '../rules.ts'
 
 /** Settings of one entry of `spec.credentials.accounts`, read field by field; a mistake names its field. */
-export type SourceParser = (entry: Json, field: string) => ParsedSource
+type SourceParser = (entry: Json, field: string) => ParsedSource
 
 export type ParsedSource =
   | { readonly ok: true; readonly source: BoundSource }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Contract } from '../contract.ts'
 import type { Anything } from '../kube.ts'
 import type { Tenant } from '../tenant.ts'
@@ -9,7 +9,7 @@ const GOOD = { format: { name: 'sha256' }, accounts: [{ kind: 'ValuesMap', path:
 
 let kinds = 0
 
-/** A kind of its own, with this definition. */
+/** A kind of its own, with this definition, for the time of the test: definitions are the whole cluster's. */
 async function define(
   acme: Tenant,
   change: (definition: Anything) => void,
@@ -32,6 +32,10 @@ async function define(
   }
   change(definition)
   await acme.admin.create(DEFINITIONS, definition)
+  onTestFinished(async () => {
+    const isThere = (await acme.admin.find(`${DEFINITIONS}/${name}`)) !== undefined
+    if (isThere) await acme.admin.remove(`${DEFINITIONS}/${name}`)
+  })
   return { kind, name }
 }
 
@@ -87,13 +91,71 @@ export function definitions({ tenant }: Contract): void {
     ])('with %s fails closed and names the field', async (_name, field, credentials) => {
       const acme = await tenant()
       const { kind, name } = await define(acme, (definition) => {
-        definition.spec.credentials = credentials
+        // Not as the field: the schema of a CRD may refuse it there, before it comes to us.
+        delete definition.spec.credentials
+        definition.metadata.annotations[ANNOTATION] = JSON.stringify(credentials)
       })
-      await acme.release(kind, 'one', { users: { 'private-name': {} } })
-      const answer = await acme.mint('one.private-name')
+      await acme.release(kind, 'one', { users: { etl: { note: 'private-value' } } })
+      const answer = await acme.mint('one.etl')
       expect(answer.status).toBe(500)
+      expect(answer.body).toMatchObject({ kind: 'Status', reason: 'InternalError', code: 500 })
       expect(answer.body.message).toContain(`ApplicationDefinition "${name}" is wrong: ${field}`)
-      expect(await acme.secret('one.private-name')).toBeUndefined()
+      expect(answer.text).not.toContain('private-value')
+      expect((await acme.revoke('one.etl')).status).toBe(500)
+      expect(await acme.secret('one.etl')).toBeUndefined()
+    })
+
+    test.each([
+      ['is no JSON', GOOD, '{'],
+      ['is no object', GOOD, '[]'],
+      ['differs from the field', GOOD, JSON.stringify({ ...GOOD, format: { name: 'plaintext' } })],
+      [
+        'gives a field twice',
+        undefined,
+        '{"format":{"name":"md5"},"format":{"name":"sha256"},"accounts":[{"kind":"ValuesMap","path":"users"}]}',
+      ],
+      [
+        // SEC-14: a label's value is a text; what YAML reads as a boolean is not turned into one.
+        'has a label that is no text',
+        undefined,
+        JSON.stringify({ ...GOOD, secretLabels: { 'cnpg.io/reload': true } }),
+      ],
+    ])('whose annotation %s fails closed', async (_name, credentials, annotation) => {
+      const acme = await tenant()
+      const { kind, name } = await define(acme, (definition) => {
+        definition.spec.credentials = credentials
+        definition.metadata.annotations[ANNOTATION] = annotation
+      })
+      await acme.release(kind, 'one', { users: { etl: {} } })
+      const answer = await acme.mint('one.etl')
+      expect(answer.status).toBe(500)
+      expect(answer.body.message).toContain(`ApplicationDefinition "${name}" is wrong: `)
+      expect(await acme.secret('one.etl')).toBeUndefined()
+    })
+
+    test('may say the same in field and annotation, in any order', async () => {
+      const acme = await tenant()
+      const { kind } = await define(acme, (definition) => {
+        const { format, accounts } = GOOD
+        definition.metadata.annotations[ANNOTATION] = JSON.stringify({ accounts, format })
+      })
+      await acme.release(kind, 'one', { users: { etl: {} } })
+      expect((await acme.mint('one.etl')).status).toBe(201)
+    })
+
+    test('that breaks later stops mints, and hides nothing from reads', async () => {
+      const acme = await tenant()
+      const { kind, name } = await define(acme, () => undefined)
+      await acme.release(kind, 'one', { users: { etl: {} } })
+      await acme.mint('one.etl')
+      const before = await acme.secret('one.etl')
+      await acme.admin.change(`${DEFINITIONS}/${name}`, (definition) => {
+        definition.spec.credentials.format.name = 'md5'
+      })
+      expect((await acme.mint('one.etl')).status).toBe(500)
+      expect((await acme.get('one.etl')).body.status.password.origin).toBe('Minted')
+      expect((await acme.list()).body.items).toHaveLength(1)
+      expect(await acme.secret('one.etl')).toEqual(before)
     })
 
     test('whose spec.secrets would show an account Secret is wrong', async () => {

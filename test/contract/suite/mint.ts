@@ -87,10 +87,15 @@ export function mint({ tenant }: Contract): void {
       await acme.release('Postgres', 'orders', { users: { web: {} } })
       const passwords: string[] = []
       const values: string[] = []
+      const uids = new Set<string>()
+      await acme.revoke('postgres-orders.web')
       for (let round = 0; round < 12; round += 1) {
         passwords.push((await acme.mint('postgres-orders.web')).body.status.password)
-        values.push(decode((await acme.secret('postgres-orders.web')).data.password))
+        const { metadata, data } = await acme.secret('postgres-orders.web')
+        uids.add(metadata.uid)
+        values.push(decode(data.password))
       }
+      expect(uids.size).toBe(1)
       expect(new Set(passwords).size).toBe(12)
       expect(new Set(values.map((value) => value.split('$')[1])).size).toBe(12)
       expect(accepts(values[11] ?? '', passwords[10] ?? '')).toBe(false)
@@ -98,6 +103,11 @@ export function mint({ tenant }: Contract): void {
       expect(body.status.history).toHaveLength(10)
       const times = body.status.history.map(({ at }: { at: string }) => at)
       expect(times).toEqual([...times].sort().reverse())
+      await acme.revoke('postgres-orders.web')
+      const after = (await acme.get('postgres-orders.web')).body.status
+      const operations = after.history.map(({ operation }: { operation: string }) => operation)
+      expect(operations).toEqual(['Revoke', ...Array(9).fill('Mint')])
+      expect(after.history.slice(1)).toEqual(body.status.history.slice(0, 9))
     })
 
     test('emits an Event on the application that names who and whose, and no password', async () => {
@@ -125,23 +135,33 @@ export function mint({ tenant }: Contract): void {
       expect(JSON.stringify(events)).not.toContain(minted.body.status.password)
     })
 
-    test.each(['App_User', 'a.b', 'svc@corp', 'Zoë', 'Zoë2', '__proto__', 'constructor', 'a--b'])(
-      'NAM-01, ACC-12: of user %s keeps the exact name in the Secret',
-      async (username) => {
-        const acme = await tenant()
-        const users = JSON.parse(`{${JSON.stringify(username)}: {}}`)
-        await acme.release('Postgres', 'orders', { users })
-        const account = username
-          .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-          .replace(/[^a-z0-9-]/gu, '-')
-        const invalid = account.startsWith('-') || account.endsWith('-')
-        const answer = await acme.mint(`postgres-orders.${account}`)
-        expect(answer.status).toBe(invalid ? 400 : 201)
-        if (invalid) return
-        expect(answer.body.status.username).toBe(username)
-        expect(decode((await acme.secret(`postgres-orders.${account}`)).data.username)).toBe(username)
-      },
-    )
+    test.each([
+      'App_User',
+      'a.b',
+      'svc@corp',
+      'Zoë',
+      'Zoë2',
+      '用户1',
+      'a😀b',
+      '__proto__',
+      'a__proto__b',
+      'constructor',
+      'hasOwnProperty',
+      'a--b',
+    ])('NAM-01, ACC-12: of user %s keeps the exact name in the Secret', async (username) => {
+      const acme = await tenant()
+      const users = JSON.parse(`{${JSON.stringify(username)}: {}}`)
+      await acme.release('Postgres', 'orders', { users })
+      const account = username
+        .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+        .replace(/[^a-z0-9-]/gu, '-')
+      const invalid = account.startsWith('-') || account.endsWith('-')
+      const answer = await acme.mint(`postgres-orders.${account}`)
+      expect(answer.status).toBe(invalid ? 400 : 201)
+      if (invalid) return
+      expect(answer.body.status.username).toBe(username)
+      expect(decode((await acme.secret(`postgres-orders.${account}`)).data.username)).toBe(username)
+    })
 
     test('adds a warning while the release is suspended', async () => {
       const acme = await tenant()
@@ -188,6 +208,49 @@ export function mint({ tenant }: Contract): void {
       expect(account.body.message).toContain('Secret/cozystack-values')
     })
 
+    test.each(['constructor', 'tostring', 'valueof', 'hasownproperty'])(
+      'of %s, which every JavaScript object has and nobody declared, is 404',
+      async (account) => {
+        const acme = await tenant()
+        const users = JSON.parse('{"__proto__": {}, "web": {}}')
+        await acme.release('Postgres', 'orders', { users })
+        expect((await acme.mint(`postgres-orders.${account}`)).status).toBe(404)
+        expect((await acme.mint('postgres-orders.web')).status).toBe(201)
+      },
+    )
+
+    test('NAM-03: of a release whose name has a dot is not taken for another release’s account', async () => {
+      const acme = await tenant()
+      await acme.release('Postgres', 'pg', { users: { 'a.b': {} } })
+      await acme.release('Postgres', 'pg.a', { users: { b: {} } })
+      expect((await acme.mint('postgres-pg.a-b')).status).toBe(201)
+      expect((await acme.mint('postgres-pg.a.b')).status).toBe(404)
+      expect(await acme.secret('postgres-pg.a.b')).toBeUndefined()
+    })
+
+    test('of a nested release is 404: without the labels of an application it has no accounts', async () => {
+      const acme = await tenant()
+      await acme.release('Postgres', 'orders', { users: { web: {} } })
+      const labels = {
+        'apps.cozystack.io/application.group': undefined,
+        'apps.cozystack.io/application.kind': undefined,
+        'apps.cozystack.io/application.name': undefined,
+      }
+      await acme.release('Postgres', 'orders-system', { users: { web: {} } }, { labels })
+      const answer = await acme.mint('postgres-orders-system.web')
+      expect(answer.status).toBe(404)
+      expect(answer.body.message).toContain('"postgres-orders-system" is no application')
+    })
+
+    test('goes by the labels and not by the prefix of the name', async () => {
+      const acme = await tenant()
+      const metadata = { name: 'tenant-root' }
+      const release = await acme.release('Postgres', 'root', { users: { web: {} } }, { metadata })
+      expect(release.metadata.name).toBe('tenant-root')
+      expect((await acme.mint('tenant-root.web')).status).toBe(201)
+      expect((await acme.get('tenant-root.web')).body.spec.application.name).toBe('root')
+    })
+
     test('NAM-05: of the longest names works', async () => {
       const acme = await tenant()
       const name = 'r'.repeat(53 - 'postgres-'.length)
@@ -221,97 +284,6 @@ export function mint({ tenant }: Contract): void {
         password: { origin: 'Revoked', by: adminOfTenant(acme) },
         history: [{ operation: 'Revoke' }],
       })
-    })
-  })
-
-  describe('a precondition', () => {
-    test('that holds lets the mint through; a stale one is 409 and names who was faster', async () => {
-      const acme = await tenant()
-      await acme.release('Postgres', 'orders', { users: { web: {} } })
-      await acme.mint('postgres-orders.web')
-      const { uid, resourceVersion } = (await acme.get('postgres-orders.web')).body.metadata
-      const body = { spec: { preconditions: { uid, resourceVersion } } }
-      const second = await acme.mint('postgres-orders.web', { body })
-      expect(second.status).toBe(201)
-
-      const stored = await acme.secret('postgres-orders.web')
-      const stale = await acme.mint('postgres-orders.web', { body })
-      expect(stale.status).toBe(409)
-      const message = `credential postgres-orders.web changed: password issued by ${adminOfTenant(acme)} at ${second.body.status.issuedAt}`
-      expect(stale.body).toMatchObject({
-        reason: 'Conflict',
-        message,
-        details: { causes: [{ field: 'spec.preconditions.resourceVersion' }] },
-      })
-      expect(stale.headers.get('retry-after')).toBeNull()
-      expect(await acme.secret('postgres-orders.web')).toEqual(stored)
-
-      await acme.revoke('postgres-orders.web')
-      const revoked = await acme.mint('postgres-orders.web', { body })
-      expect(revoked.body.message).toContain(`password revoked by ${adminOfTenant(acme)}`)
-    })
-
-    test('on what is not there is 409', async () => {
-      const acme = await tenant()
-      await acme.release('Postgres', 'orders', { users: { web: {} } })
-      const body = { spec: { preconditions: { resourceVersion: '7' } } }
-      const answer = await acme.mint('postgres-orders.web', { body })
-      expect(answer.status).toBe(409)
-      expect(answer.body.message).toBe('credential postgres-orders.web no longer exists')
-      expect(await acme.secret('postgres-orders.web')).toBeUndefined()
-    })
-
-    test('on another uid is 409', async () => {
-      const acme = await tenant()
-      await acme.release('Postgres', 'orders', { users: { web: {} } })
-      await acme.mint('postgres-orders.web')
-      const body = { spec: { preconditions: { uid: '00000000-0000-4000-8000-000000000000' } } }
-      expect((await acme.revoke('postgres-orders.web', { body })).status).toBe(409)
-    })
-
-    test.each([
-      ['resourceVersion', ''],
-      ['resourceVersion', '0'],
-      ['uid', ''],
-    ])('%s %j would match anything and is 422', async (field, value) => {
-      const acme = await tenant()
-      await acme.release('Postgres', 'orders', { users: { web: {} } })
-      const body = { spec: { preconditions: { [field]: value } } }
-      const answer = await acme.mint('postgres-orders.web', { body })
-      expect(answer.status).toBe(422)
-      expect(answer.body).toMatchObject({
-        reason: 'Invalid',
-        details: { kind: 'CredentialRequest', causes: [{ field: `spec.preconditions.${field}` }] },
-      })
-      expect(await acme.secret('postgres-orders.web')).toBeUndefined()
-    })
-  })
-
-  describe('a dry run', () => {
-    test('SEC-10: checks everything, shows no password and changes nothing', async () => {
-      const acme = await tenant()
-      await acme.release('Postgres', 'orders', { users: { web: {} } })
-      const onNothing = await acme.mint('postgres-orders.web', { query: 'dryRun=All' })
-      expect(onNothing.status).toBe(201)
-      expect(onNothing.body.status).toEqual({ username: 'web', issuedAt: expect.stringMatching(TIMESTAMP) })
-      expect(await acme.secret('postgres-orders.web')).toBeUndefined()
-
-      await acme.mint('postgres-orders.web')
-      const before = await acme.secret('postgres-orders.web')
-      for (const answer of [
-        await acme.mint('postgres-orders.web', { query: 'dryRun=All' }),
-        await acme.revoke('postgres-orders.web', { query: 'dryRun=All' }),
-      ]) {
-        expect(answer.status).toBe(201)
-        expect(answer.body.status.password).toBeUndefined()
-      }
-      expect(await acme.secret('postgres-orders.web')).toEqual(before)
-      const stale = { spec: { preconditions: { resourceVersion: '1' } } }
-      expect((await acme.mint('postgres-orders.web', { query: 'dryRun=All', body: stale })).status).toBe(409)
-      expect((await acme.mint('postgres-orders.web', { query: 'dryRun=All', as: 'viewer' })).status).toBe(403)
-      await expect
-        .poll(async () => (await acme.events()).map(({ reason }) => reason))
-        .toEqual(['CredentialIssued'])
     })
   })
 }

@@ -65,6 +65,41 @@ export function requests({ backend, tenant }: Contract): void {
       await untouched(acme)
     })
 
+    test.each([
+      [64 * 1024, 201],
+      [64 * 1024 + 1, 413],
+    ])('of %i bytes is %i', async (length, status) => {
+      const acme = await orders()
+      expect((await acme.mint(CREDENTIAL, { body: '{}'.padEnd(length) })).status).toBe(status)
+    })
+
+    test('nested deep where nothing is read does no harm', async () => {
+      const acme = await orders()
+      const depth = 30_000
+      const body = `{"status":${'['.repeat(depth)}${']'.repeat(depth)}}`
+      expect((await acme.mint(CREDENTIAL, { body })).status).toBe(201)
+    })
+
+    test('with thousands of repeated fields, far down, is refused in a few words', async () => {
+      const acme = await orders()
+      const repeated = Array(5500).fill('"b":1').join(',')
+      const body = `${'{"a":'.repeat(5000)}{${repeated}}${'}'.repeat(5000)}`
+      const startedAt = performance.now()
+      const answer = await acme.mint(CREDENTIAL, { body })
+      expectRefusal(answer, 400)
+      expect(answer.text.length).toBeLessThan(256 * 1024)
+      expect(performance.now() - startedAt).toBeLessThan(5000)
+    })
+
+    test('with thousands of unknown fields is warned about in headers that every client can take', async () => {
+      const acme = await orders()
+      const body = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`field${index}`, 1]))
+      const answer = await acme.mint(CREDENTIAL, { body, query: 'fieldValidation=Warn' })
+      expect(answer.status).toBe(201)
+      // All of a response's headers: Node's own client takes 16 KiB.
+      expect(answer.headers.get('warning')?.length).toBeLessThan(8 * 1024)
+    })
+
     test('that is no UTF-8 is refused', async () => {
       const acme = await orders()
       const headers = { Authorization: `Bearer ${acme.tokens.admin}`, 'Content-Type': 'application/json' }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Backend } from '../backend.ts'
 import type { Contract } from '../contract.ts'
-import { adminOf } from '../kube.ts'
+import { type Anything, adminOf, decode } from '../kube.ts'
 import { shown } from '../passwords.ts'
 
 /** A password may hide in base64 with any of three alignments. */
@@ -15,7 +16,15 @@ const leaks = (haystack: string, passwords: Iterable<string>): readonly string[]
     [password, ...disguises(password)].some((form) => haystack.includes(form)),
   )
 
+/** Every Secret at an account's name, ours or not. */
+const secretsOf = async (backend: Backend): Promise<readonly Anything[]> => {
+  const { items } = await adminOf(backend.admin).get('/api/v1/secrets')
+  return items.filter(({ metadata }: Anything) => metadata.name.endsWith('.account'))
+}
+
 export function secrecy({ backend }: Contract): void {
+  const passwords = () => [...shown.verified, ...shown.plaintext]
+
   describe('after all that', () => {
     test('OBS-01: no password of a verifier format was ever stored, in the clear or in base64', async () => {
       expect(shown.verified.size).toBeGreaterThan(20)
@@ -27,17 +36,29 @@ export function secrecy({ backend }: Contract): void {
     test('OBS-01: no password of any format was logged', () => {
       const logged = backend().logged()
       expect(logged).toContain('"operation":"Mint"')
-      expect(leaks(logged, [...shown.verified, ...shown.plaintext])).toEqual([])
+      expect(leaks(logged, passwords())).toEqual([])
+    })
+
+    test('OBS-01: no answer but the one to its mint shows a password', () => {
+      expect(shown.answers.length).toBeGreaterThan(200)
+      expect(leaks(shown.answers.join('\n'), passwords())).toEqual([])
     })
 
     test('OBS-06: no password is in an Event, nor in a label or annotation', async () => {
-      const admin = adminOf(backend().admin)
-      const events = await admin.get('/apis/events.k8s.io/v1/events')
-      const secrets = await admin.get('/api/v1/secrets')
-      const metadata = secrets.items.map((secret: { metadata: unknown }) => secret.metadata)
+      const events = await adminOf(backend().admin).get('/apis/events.k8s.io/v1/events')
+      const metadata = (await secretsOf(backend())).map((secret) => secret.metadata)
       expect(events.items.length).toBeGreaterThan(0)
-      const passwords = [...shown.verified, ...shown.plaintext]
-      expect(leaks(JSON.stringify([events.items, metadata]), passwords)).toEqual([])
+      expect(leaks(JSON.stringify([events.items, metadata]), passwords())).toEqual([])
+    })
+
+    test('OBS-01, OBS-06: what is stored is in the Secret’s data and nowhere else', async () => {
+      const secrets = await secretsOf(backend())
+      const values = secrets.map(({ data }) => decode(data?.password)).filter((value) => value.length > 30)
+      expect(values.length).toBeGreaterThan(20)
+      const events = await adminOf(backend().admin).get('/apis/events.k8s.io/v1/events')
+      const metadata = secrets.map((secret) => secret.metadata)
+      const elsewhere = [backend().logged(), JSON.stringify([events.items, metadata]), ...shown.answers]
+      expect(leaks(elsewhere.join('\n'), values)).toEqual([])
     })
 
     test('a look for what is there finds it', () => {

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ended, ROOT, runCommand, serveCommand } from './command.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** What a package that was installed looks like: the bundle, and the manifests beside it. */
+describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS }, () => {
+  let folder: string
+  const file = (path: string) => join(folder, path)
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mintonce-bundle.'))
+    await cp(join(ROOT, 'knative'), file('knative'), { recursive: true })
+    await cp(join(ROOT, 'package.json'), file('package.json'))
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    const script: string = scripts['build:node']
+    expect(script).toContain('--outdir=dist ')
+    const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
+    const built = await ended(
+      spawn('sh', ['-c', script.replace('--outdir=dist ', `--outdir=${file('dist')} `)], {
+        cwd: ROOT,
+        env: { PATH },
+      }),
+    )
+    expect(built.code, built.stderr).toBe(0)
+  }, TIMEOUT_MS)
+  afterAll(() => rm(folder, { recursive: true }))
+
+  test('runs the demo: it finds the roles beside itself', async () => {
+    expect(await runCommand(['demo'], { entry: file('dist/cli.js') })).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('knows its version', async () => {
+    const { version } = JSON.parse(await readFile(file('package.json'), 'utf8'))
+    const { stdout } = await runCommand(['--version'], { entry: file('dist/cli.js') })
+    expect(stdout).toBe(`mintonce ${version}\n`)
+  })
+
+  test('reads a kubeconfig', async () => {
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'acme', cluster: { server: 'https://127.0.0.1:1' } }],
+      users: [{ name: 'jane', user: { token: 'token' } }],
+      contexts: [{ name: 'acme', context: { cluster: 'acme', user: 'jane' } }],
+      'current-context': 'acme',
+    }
+    await writeFile(file('kubeconfig'), JSON.stringify(kubeconfig))
+    const args = ['--kubeconfig', file('kubeconfig')]
+    const { output, stop } = await serveCommand(args, { entry: file('dist/cli.js') })
+    expect(await stop('SIGINT')).toBe(130)
+    expect(output()).toContain('context acme (https://127.0.0.1:1)')
+  })
+
+  test('reads an authentication configuration in YAML, and names what is wrong in it', async () => {
+    const yaml =
+      'apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n- issuer: {url: x}\n'
+    await writeFile(file('authentication.yaml'), yaml)
+    const env = { MINTONCE_AUTHENTICATION_CONFIG_FILE: file('authentication.yaml') }
+    const { code, stderr } = await runCommand([], { entry: file('dist/node.js'), env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('MINTONCE_AUTHENTICATION_CONFIG_FILE: jwt[0].issuer.url: ')
+  })
+})

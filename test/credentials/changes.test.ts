@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { describeChange } from '../../src/credentials/changes.ts'
+import type { HistoryEntry, Operation } from '../../src/credentials/record.ts'
+import { accountAnnotations, accountSecret, CREDENTIAL } from '../helpers/orders.ts'
+
+const withHistory = (history: string) =>
+  accountSecret({
+    metadata: { annotations: accountAnnotations({ 'credentials.cozystack.io/history': history }) },
+  })
+
+const entry = (operation: Operation): HistoryEntry => ({
+  operation,
+  at: '2026-10-02T09:14:07Z',
+  by: 'jane@example.org',
+})
+
+test.each<[operation: Operation, message: string]>([
+  [
+    'Mint',
+    'credential postgres-orders.web changed: password issued by jane@example.org at 2026-10-02T09:14:07Z',
+  ],
+  [
+    'Revoke',
+    'credential postgres-orders.web changed: password revoked by jane@example.org at 2026-10-02T09:14:07Z',
+  ],
+  [
+    'Migrate',
+    'credential postgres-orders.web changed: password migrated by jane@example.org at 2026-10-02T09:14:07Z',
+  ],
+  ['Create', 'credential postgres-orders.web created at 2026-10-02T09:14:07Z'],
+])('after a %s the message names who and when', (operation, message) => {
+  const secret = withHistory(JSON.stringify([entry(operation), entry('Create')]))
+  expect(describeChange(CREDENTIAL, secret)).toBe(message)
+  expect(describeChange(CREDENTIAL, secret, entry('Create'))).toBe(
+    operation === 'Create' ? 'credential postgres-orders.web changed: read it again' : message,
+  )
+})
+
+test('a credential that is gone no longer exists', () => {
+  expect(describeChange(CREDENTIAL, undefined)).toBe('credential postgres-orders.web no longer exists')
+})
+
+test('when the newest entry is the one that was seen, only metadata has moved', () => {
+  const secret = withHistory(JSON.stringify([entry('Mint')]))
+  expect(describeChange(CREDENTIAL, secret, entry('Mint'))).toBe(
+    'credential postgres-orders.web changed: read it again',
+  )
+})
+
+test.each([{ operation: 'Revoke' as const }, { at: '2026-10-02T09:14:06Z' }, { by: 'victor@example.org' }])(
+  'an entry that differs in %j is another one',
+  (difference) => {
+    const secret = withHistory(JSON.stringify([entry('Mint')]))
+    expect(describeChange(CREDENTIAL, secret, { ...entry('Mint'), ...difference })).toContain(
+      'issued by jane@example.org',
+    )
+  },
+)
+
+test.each(['', '[]', '{', 'null'])('a history that cannot be read (%j) names nobody', (history) => {
+  expect(describeChange(CREDENTIAL, withHistory(history))).toBe(
+    'credential postgres-orders.web changed: read it again',
+  )
+})
+
+test('a Secret that is not ours names nobody', () => {
+  const foreign = accountSecret({
+    metadata: { annotations: { 'credentials.cozystack.io/history': JSON.stringify([entry('Mint')]) } },
+  })
+  expect(describeChange(CREDENTIAL, foreign)).toBe('credential postgres-orders.web changed: read it again')
+})

@@ -1,0 +1,390 @@
+import { describe, expect, test } from 'vitest'
+import type { Failure, KubeFailure } from '../../src/core/failure.ts'
+import { statusOf } from '../../src/handlers/answer.ts'
+import { toStatus } from '../../src/handlers/status.ts'
+import type { StatusAnswer } from '../../src/handlers/status-answer.ts'
+
+const GROUP = 'core.cozystack.io'
+const NAME = 'postgres-orders.web'
+const ABOUT = { name: NAME, group: GROUP, kind: 'credentials' } as const
+
+type Of<R extends Failure['reason']> = Extract<Failure, { readonly reason: R }>
+interface Row<F extends Failure> {
+  readonly failure: F
+  readonly answer: Partial<StatusAnswer>
+  /** What the message must tell. */
+  readonly says: RegExp
+}
+
+/** Before a write: the API server's failure as such. A new reason does not compile until it is listed. */
+const kubeTable: { readonly [R in KubeFailure['reason']]: Row<Of<R>> } = {
+  kube_conflict: { failure: { reason: 'kube_conflict' }, answer: internal(), says: /conflict/ },
+  kube_exists: { failure: { reason: 'kube_exists' }, answer: internal(), says: /AlreadyExists/ },
+  kube_absent: { failure: { reason: 'kube_absent' }, answer: internal(), says: /not find/ },
+  kube_forbidden: {
+    failure: { reason: 'kube_forbidden', call: 'get Secret' },
+    answer: internal(),
+    says: /get Secret.*ClusterRole/,
+  },
+  kube_quota_exceeded: {
+    failure: { reason: 'kube_quota_exceeded', quota: 'secrets' },
+    answer: internal(),
+    says: /quota secrets/,
+  },
+  kube_namespace_terminating: {
+    failure: { reason: 'kube_namespace_terminating', namespace: 'tenant-acme' },
+    answer: internal(),
+    says: /namespace tenant-acme is being terminated/,
+  },
+  kube_immutable: { failure: { reason: 'kube_immutable' }, answer: internal(), says: /immutable/ },
+  kube_invalid: {
+    failure: { reason: 'kube_invalid', call: 'list Secrets' },
+    answer: { code: 400, reason: 'BadRequest' },
+    says: /list Secrets.*continue/,
+  },
+  kube_expired: {
+    failure: { reason: 'kube_expired' },
+    answer: { code: 410, reason: 'Expired' },
+    says: /start the list again/,
+  },
+  kube_overloaded: {
+    failure: { reason: 'kube_overloaded', retryAfterSeconds: 7 },
+    answer: {
+      code: 429,
+      reason: 'TooManyRequests',
+      details: { retryAfterSeconds: 7 },
+      headers: { 'Retry-After': '7' },
+    },
+    says: /overloaded/,
+  },
+  kube_unauthenticated: {
+    failure: { reason: 'kube_unauthenticated' },
+    answer: internal(),
+    says: /credentials of this function/,
+  },
+  kube_not_served: {
+    failure: { reason: 'kube_not_served', groupVersion: 'helm.toolkit.fluxcd.io/v2' },
+    answer: internal(),
+    says: /helm\.toolkit\.fluxcd\.io\/v2.*not installed/,
+  },
+  kube_error: {
+    failure: { reason: 'kube_error', call: 'get Secret', code: 500 },
+    answer: internal(),
+    says: /code 500.*get Secret/,
+  },
+  kube_unreachable: {
+    failure: { reason: 'kube_unreachable', call: 'get Secret', why: 'ECONNREFUSED', sent: false },
+    answer: { code: 503, reason: 'ServiceUnavailable' },
+    says: /cannot be reached.*get Secret/,
+  },
+  kube_timeout: {
+    failure: { reason: 'kube_timeout', call: 'get Secret' },
+    answer: { code: 504, reason: 'Timeout' },
+    says: /in time.*get Secret/,
+  },
+}
+
+function internal(): Partial<StatusAnswer> {
+  return { code: 500, reason: 'InternalError' }
+}
+const conflict = { code: 409, reason: 'Conflict' }
+
+/** Everything else. Type-checked to be complete, too. */
+const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]: Row<Of<R>> } = {
+  request_malformed: {
+    failure: { reason: 'request_malformed', message: 'the body must be a JSON object' },
+    answer: { code: 400, reason: 'BadRequest' },
+    says: /^the body must be a JSON object$/,
+  },
+  request_invalid: {
+    failure: {
+      reason: 'request_invalid',
+      name: NAME,
+      causes: [
+        { reason: 'FieldValueInvalid', field: 'spec.preconditions.uid', message: 'Invalid value: ""' },
+      ],
+    },
+    answer: {
+      code: 422,
+      reason: 'Invalid',
+      details: {
+        name: NAME,
+        group: GROUP,
+        kind: 'CredentialRequest',
+        causes: [
+          { reason: 'FieldValueInvalid', field: 'spec.preconditions.uid', message: 'Invalid value: ""' },
+        ],
+      },
+    },
+    // As `apierrors.NewInvalid` words it.
+    says: /^CredentialRequest\.core\.cozystack\.io "postgres-orders\.web" is invalid: spec\.preconditions\.uid: Invalid value: ""$/,
+  },
+  media_type_unsupported: {
+    failure: { reason: 'media_type_unsupported', contentType: 'application/x-www-form-urlencoded' },
+    answer: { code: 415, reason: 'UnsupportedMediaType' },
+    says: /x-www-form-urlencoded.*Content-Type: application\/json/,
+  },
+  not_acceptable: {
+    failure: { reason: 'not_acceptable' },
+    answer: { code: 406, reason: 'NotAcceptable' },
+    says: /application\/json/,
+  },
+  body_too_large: {
+    failure: { reason: 'body_too_large', maxBytes: 65_536 },
+    answer: { code: 413, reason: 'RequestEntityTooLarge', headers: { Connection: 'close' } },
+    says: /65536 bytes/,
+  },
+  route_unknown: {
+    failure: { reason: 'route_unknown' },
+    answer: { code: 404, reason: 'NotFound' },
+    says: /^the server could not find the requested resource$/,
+  },
+  method_not_allowed: {
+    failure: { reason: 'method_not_allowed', allow: ['GET', 'HEAD'], message: 'PUT is not supported' },
+    answer: { code: 405, reason: 'MethodNotAllowed', headers: { Allow: 'GET, HEAD' } },
+    says: /^PUT is not supported$/,
+  },
+  caller_gone: {
+    failure: { reason: 'caller_gone' },
+    answer: { code: 504, reason: 'Timeout' },
+    says: /nothing was written/,
+  },
+  unauthenticated: {
+    failure: {
+      reason: 'unauthenticated',
+      why: 'the review said no: internal detail',
+      hint: 'ask for mintonce',
+    },
+    answer: { code: 401, reason: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer' } },
+    says: /^Unauthorized: ask for mintonce$/,
+  },
+  issuer_unavailable: {
+    failure: { reason: 'issuer_unavailable', issuer: 'https://idp.example', why: 'ENOTFOUND idp.internal' },
+    answer: { code: 503, reason: 'ServiceUnavailable' },
+    says: /^(?!.*idp\.internal).*https:\/\/idp\.example/,
+  },
+  forbidden: {
+    failure: {
+      reason: 'forbidden',
+      user: 'victor@example.org',
+      access: {
+        verb: 'create',
+        group: GROUP,
+        resource: 'credentials',
+        subresource: 'mint',
+        namespace: 'tenant-acme',
+        name: NAME,
+      },
+    },
+    answer: { code: 403, reason: 'Forbidden', details: ABOUT },
+    // Word for word what kube-apiserver says of a resource of its own.
+    says: /^credentials\.core\.cozystack\.io "postgres-orders\.web" is forbidden: User "victor@example\.org" cannot create resource "credentials\/mint" in API group "core\.cozystack\.io" in the namespace "tenant-acme"$/,
+  },
+  credential_not_found: {
+    failure: { reason: 'credential_not_found', name: NAME, why: 'no such account' },
+    answer: { code: 404, reason: 'NotFound', details: ABOUT },
+    says: /^credentials\.core\.cozystack\.io "postgres-orders\.web" not found: no such account$/,
+  },
+  account_invalid: {
+    failure: {
+      reason: 'account_invalid',
+      name: NAME,
+      causes: [{ reason: 'FieldValueInvalid', field: 'spec.values.users', message: 'must be a map' }],
+    },
+    answer: {
+      code: 422,
+      reason: 'Invalid',
+      details: {
+        name: NAME,
+        group: GROUP,
+        kind: 'CredentialRequest',
+        causes: [{ reason: 'FieldValueInvalid', field: 'spec.values.users', message: 'must be a map' }],
+      },
+    },
+    says: /spec\.values\.users: must be a map/,
+  },
+  accounts_collide: {
+    failure: { reason: 'accounts_collide', name: NAME, usernames: ['we b', 'we_b'] },
+    answer: { ...conflict, details: ABOUT },
+    says: /"we b" and "we_b"/,
+  },
+  release_terminating: {
+    failure: { reason: 'release_terminating', name: NAME, release: 'postgres-orders' },
+    answer: { ...conflict, details: ABOUT },
+    says: /postgres-orders.*being deleted/,
+  },
+  credential_changed: {
+    failure: { reason: 'credential_changed', name: NAME, message: `credential ${NAME} no longer exists` },
+    answer: {
+      ...conflict,
+      details: {
+        ...ABOUT,
+        causes: [
+          {
+            reason: 'FieldValueInvalid',
+            field: 'spec.preconditions.resourceVersion',
+            message: `credential ${NAME} no longer exists`,
+          },
+        ],
+      },
+    },
+    says: /^credential postgres-orders\.web no longer exists$/,
+  },
+  secret_foreign: {
+    failure: { reason: 'secret_foreign', name: NAME, secret: `${NAME}.account`, why: 'its type is not ours' },
+    answer: { ...conflict, details: ABOUT },
+    says: /postgres-orders\.web\.account.*left alone: its type is not ours; delete it/,
+  },
+  secret_terminating: {
+    failure: { reason: 'secret_terminating', name: NAME, secret: `${NAME}.account` },
+    answer: { ...conflict, details: ABOUT },
+    says: /being deleted: try again/,
+  },
+  secret_immutable: {
+    failure: { reason: 'secret_immutable', name: NAME, secret: `${NAME}.account` },
+    answer: { ...conflict, details: ABOUT },
+    says: /immutable: delete it/,
+  },
+  definition_wrong: {
+    failure: {
+      reason: 'definition_wrong',
+      definition: 'postgres',
+      field: 'spec.credentials.format',
+      problem: 'unknown',
+    },
+    answer: internal(),
+    says: /"postgres".*spec\.credentials\.format.*unknown/,
+  },
+  definitions_ambiguous: {
+    failure: { reason: 'definitions_ambiguous', kind: 'Postgres', definitions: ['postgres', 'pg'] },
+    answer: internal(),
+    says: /Postgres: postgres, pg/,
+  },
+  value_not_canonical: {
+    failure: { reason: 'value_not_canonical', format: 'scram-sha-256' },
+    answer: internal(),
+    says: /scram-sha-256.*nothing was written/,
+  },
+  write_refused: {
+    failure: {
+      reason: 'write_refused',
+      name: NAME,
+      cause: { reason: 'kube_immutable' },
+      leftoverDeleted: false,
+    },
+    answer: { ...conflict, details: ABOUT },
+    says: /immutable/,
+  },
+  outcome_unknown: {
+    failure: { reason: 'outcome_unknown', name: NAME, leftoverDeleted: false },
+    answer: { ...internal(), details: ABOUT },
+    says: /may have been replaced.*mint again/,
+  },
+}
+
+const rows = [...Object.values(kubeTable), ...Object.values(table)] as readonly Row<Failure>[]
+
+describe.each(rows.map((row) => [row.failure.reason, row] as const))('%s', (_, { failure, answer, says }) => {
+  const status = toStatus(failure, GROUP)
+
+  test('has its code, reason, details and headers', () => {
+    expect(status).toMatchObject(answer)
+    expect(status.details === undefined).toBe(answer.details === undefined)
+  })
+
+  test('says what happened', () => {
+    expect(status.message).toMatch(says)
+  })
+
+  test('is answered as a metav1.Status of the same code', async () => {
+    const response = statusOf(failure, GROUP)
+    expect(response.status).toBe(status.code)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const { code, reason, message, details } = status
+    expect(await response.json()).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason,
+      code,
+      ...(details === undefined ? {} : { details }),
+    })
+  })
+})
+
+test('a name in a 403 is quoted as Go quotes it', () => {
+  const access = { verb: 'list', group: GROUP, resource: 'credentials', namespace: 'tenant-acme' }
+  const { message, details } = toStatus({ reason: 'forbidden', user: 'a "b" \\c', access }, GROUP)
+  expect(message).toBe(
+    'credentials.core.cozystack.io is forbidden: User "a \\"b\\" \\\\c" cannot list resource "credentials" in API group "core.cozystack.io" in the namespace "tenant-acme"',
+  )
+  expect(details).toEqual({ group: GROUP, kind: 'credentials' })
+})
+
+test('an API server that is not available reads as 503, one that fails as 500', () => {
+  const codes = [500, 502, 503, 504, 302].map(
+    (code) => toStatus({ reason: 'kube_error', call: 'get Secret', code }, GROUP).code,
+  )
+  expect(codes).toEqual([500, 503, 503, 500, 500])
+})
+
+/** What a caller sees of a write that was refused: by what refused it. */
+const refused: { readonly [R in KubeFailure['reason']]: { readonly code: number; readonly says: RegExp } } = {
+  kube_conflict: { code: 409, says: /read it again/ },
+  kube_exists: { code: 409, says: /read it again/ },
+  kube_absent: { code: 409, says: /no longer exists, or its namespace/ },
+  kube_forbidden: { code: 500, says: /ClusterRole and admission policies/ },
+  kube_quota_exceeded: { code: 409, says: /quota "secrets"/ },
+  kube_namespace_terminating: { code: 409, says: /"tenant-acme" is being terminated/ },
+  kube_immutable: { code: 409, says: /immutable: delete it/ },
+  kube_invalid: { code: 500, says: /policy.*nothing was stored/ },
+  kube_expired: { code: 500, says: /nothing was stored/ },
+  kube_overloaded: { code: 429, says: /nothing was stored/ },
+  kube_unauthenticated: { code: 500, says: /credentials of this function/ },
+  kube_not_served: { code: 500, says: /helm\.toolkit\.fluxcd\.io\/v2/ },
+  kube_error: { code: 500, says: /code 500/ },
+  kube_unreachable: { code: 503, says: /cannot be reached/ },
+  kube_timeout: { code: 504, says: /in time/ },
+}
+
+describe.each(Object.values(kubeTable).map(({ failure }) => [failure.reason, failure] as const))(
+  'a write refused by %s',
+  (reason, cause) => {
+    test.each([false, true])('answers its own code, leftover deleted before: %s', (leftoverDeleted) => {
+      const { code, message } = toStatus(
+        { reason: 'write_refused', name: NAME, cause, leftoverDeleted },
+        GROUP,
+      )
+      expect(code).toBe(refused[reason].code)
+      expect(message).toMatch(refused[reason].says)
+      expect(message.includes('had been deleted before')).toBe(leftoverDeleted)
+    })
+
+    test('never invites a retry: a retry is another mint', () => {
+      const { headers, details } = toStatus(
+        { reason: 'write_refused', name: NAME, cause, leftoverDeleted: false },
+        GROUP,
+      )
+      expect(Object.keys(headers ?? {})).not.toContain('Retry-After')
+      expect(details?.retryAfterSeconds).toBeUndefined()
+    })
+
+    test('is never a 403: only our own access review says that somebody may not', () => {
+      expect(
+        toStatus({ reason: 'write_refused', name: NAME, cause, leftoverDeleted: false }, GROUP).code,
+      ).not.toBe(403)
+    })
+  },
+)
+
+test.each([false, true])(
+  'an unknown outcome never invites a retry, leftover deleted: %s',
+  (leftoverDeleted) => {
+    const status = toStatus({ reason: 'outcome_unknown', name: NAME, leftoverDeleted }, GROUP)
+    expect(status.headers).toBeUndefined()
+    expect(status.message.includes('Secret of an earlier release')).toBe(leftoverDeleted)
+  },
+)

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { type App, createApp } from '../../src/app.ts'
+import { createAuthorize } from '../../src/auth/access-review.ts'
+import { createAuthenticate } from '../../src/auth/authenticate.ts'
+import type { Authenticator } from '../../src/auth/authenticator.ts'
+import { textAt } from '../../src/core/json.ts'
+import { ok } from '../../src/core/result.ts'
+import type { CredentialRules } from '../../src/definitions/rules.ts'
+import type { Kube } from '../../src/k8s/kube.ts'
+import type { Secret, StoredSecret } from '../../src/k8s/objects.ts'
+import { accountSecret, CREDENTIAL, NAMESPACE, NOW, release, rules } from './orders.ts'
+import { type ScriptedKube, scriptedKube } from './scripted-kube.ts'
+
+export const GROUP = 'core.cozystack.io'
+export const CREDENTIALS = `/apis/${GROUP}/v1alpha1/namespaces/${NAMESPACE}/credentials`
+export const MINT = `${CREDENTIALS}/${CREDENTIAL}/mint`
+export const REVOKE = `${CREDENTIALS}/${CREDENTIAL}/revoke`
+export const TOKEN = 'token-of-jane'
+
+export interface LogLine {
+  readonly level: string
+  readonly event: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface ScriptedApp extends ScriptedKube {
+  readonly app: App
+  /** As jane, unless other headers are given. */
+  readonly call: (path: string, init?: RequestInit) => Promise<Response>
+  readonly logged: readonly LogLine[]
+  /** What was to run after the answers. */
+  readonly afterwards: () => Promise<unknown>
+  readonly writes: () => number
+}
+
+/** Knows jane by her token. */
+const janeOnly: Authenticator = {
+  name: 'jane only',
+  authenticate: async ({ token }) =>
+    ok(token === TOKEN ? { username: 'jane@example.org', uid: 'u-1', groups: [], extra: {} } : undefined),
+}
+
+/** The account `web` of the Postgres `orders`, with these rules, on a Kubernetes API that lets jane do everything. */
+export function scriptedApp(
+  script: Partial<Kube> = {},
+  {
+    deadlineMs = 20_000,
+    writeByMs = 10_000,
+    web = rules,
+  }: { deadlineMs?: number; writeByMs?: number; web?: CredentialRules } = {},
+): ScriptedApp {
+  const scripted = scriptedKube({ ...serving, ...script })
+  const logged: LogLine[] = []
+  const after: Promise<unknown>[] = []
+  const { kube } = scripted
+  const app = createApp({
+    group: GROUP,
+    deadlineMs,
+    writeByMs,
+    version: '0.0.0-test',
+    deps: {
+      now: () => NOW,
+      randomBytes: (length) => new Uint8Array(randomBytes(length)),
+      log: (level, event, fields) => logged.push({ level, event, fields }),
+    },
+    kube,
+    definitions: {
+      load: async () =>
+        ok({ rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined) }),
+    },
+    authenticate: createAuthenticate([janeOnly]),
+    authorize: createAuthorize({ kube }),
+  })
+  return {
+    ...scripted,
+    app,
+    call: (path, init = {}) =>
+      app(
+        new Request(`http://mintonce.test${path}`, {
+          headers: { Authorization: `Bearer ${TOKEN}` },
+          ...init,
+        }),
+        { afterResponse: (work) => after.push(work) },
+      ),
+    logged,
+    afterwards: () => Promise.all(after),
+    writes: () => scripted.called().filter((method) => WRITES.has(method)).length,
+  }
+}
+
+const WRITES: ReadonlySet<keyof Kube> = new Set(['createSecret', 'updateSecret', 'deleteSecret'])
+
+const declaresWeb: CredentialRules['sources'][number] = {
+  kind: 'Test',
+  resolve: async () => ({
+    ok: true,
+    value: { accounts: [{ username: 'web', owner: 'tenant' }], malformed: [] },
+  }),
+}
+
+const storedAs = (secret: Secret): StoredSecret => ({
+  ...secret,
+  metadata: { ...secret.metadata, uid: secret.metadata.uid ?? 'secret-uid-2', resourceVersion: '11' },
+})
+
+const serving: Partial<Kube> = {
+  getHelmRelease: async (namespace, name) =>
+    ok(namespace === NAMESPACE && name === release.metadata.name ? release : undefined),
+  getSecret: async (namespace, name) => {
+    const secret = accountSecret()
+    return ok(namespace === NAMESPACE && name === secret.metadata.name ? secret : undefined)
+  },
+  listSecrets: async () => ok({ items: [accountSecret()], resourceVersion: '12' }),
+  createSecret: async (secret) => ok(storedAs(secret)),
+  updateSecret: async (secret) => ok(storedAs(secret)),
+  deleteSecret: async () => ok(undefined),
+  reviewAccess: async () => ok(true),
+  createEvent: async () => ok(undefined),
+  ping: async () => ok(undefined),
+}
+
+/** The password of a CredentialRequest; undefined when the answer has none. */
+export const passwordOf = async (answer: Response): Promise<string | undefined> =>
+  textAt(await answer.json(), 'status', 'password')
+
+/** The message of a Status. */
+export const messageOf = async (answer: Response): Promise<string | undefined> =>
+  textAt(await answer.json(), 'message')
