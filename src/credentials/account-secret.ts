@@ -5,7 +5,7 @@ import { type Application, GROUP_LABEL, KIND_LABEL, NAME_LABEL } from './applica
 import { type AccountRecord, mayBeKnown, readRecord, writeRecord } from './record.ts'
 
 export const ACCOUNT_LABEL = 'credentials.cozystack.io/account'
-export const RELEASE_UID = 'credentials.cozystack.io/release-uid'
+const RELEASE_UID = 'credentials.cozystack.io/release-uid'
 /** An operator's mark from around a backup and restore: the next release of this name may take the Secret over. */
 const ADOPT = 'credentials.cozystack.io/adopt'
 

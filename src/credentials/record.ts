@@ -21,8 +21,8 @@ export interface AccountRecord {
 
 type Annotations = Readonly<Record<string, string>>
 
-export const ORIGIN = 'credentials.cozystack.io/origin'
-export const HISTORY = 'credentials.cozystack.io/history'
+const ORIGIN = 'credentials.cozystack.io/origin'
+const HISTORY = 'credentials.cozystack.io/history'
 
 const ORIGINS: ReadonlySet<string> = new Set<Origin>(['NotIssued', 'Migrated', 'Minted', 'Revoked'])
 const OPERATIONS: ReadonlySet<string> = new Set<Operation>(['Create', 'Migrate', 'Mint', 'Revoke'])

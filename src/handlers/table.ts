@@ -18,7 +18,7 @@ const COLUMNS = [
   { name: 'By', type: 'string', format: '', description: 'Who changed the password last', priority: 1 },
 ] as const
 
-export type IncludeObject = 'None' | 'Metadata' | 'Object'
+type IncludeObject = 'None' | 'Metadata' | 'Object'
 
 interface TableOptions {
   readonly apiVersion: string

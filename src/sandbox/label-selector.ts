@@ -81,11 +81,14 @@ function parseSet(tokens: Token[]): readonly string[] | Wrong {
   const values: string[] = []
   let value = ''
   for (let token = tokens.shift() ?? ''; token !== ')'; token = tokens.shift() ?? '') {
-    const fits = token === ',' || (isWord(token) && value === '')
-    if (!fits)
-      return { wrong: `found '${token}', expected: ${value === '' ? "',', or identifier" : "',' or ')'"}` }
-    if (token === ',') values.push(value)
-    value = token === ',' ? '' : token
+    if (token === ',') {
+      values.push(value)
+      value = ''
+      continue
+    }
+    if (value !== '') return { wrong: `found '${token}', expected: ',' or ')'` }
+    if (!isWord(token)) return { wrong: `found '${token}', expected: ',', or identifier` }
+    value = token
   }
   return [...values, value]
 }

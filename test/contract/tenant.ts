@@ -20,8 +20,8 @@ export interface Tenant {
   readonly events: () => Promise<readonly Anything[]>
 }
 
-export type Who = 'admin' | 'viewer' | 'stranger'
-export type Kind = 'Postgres' | 'MariaDB' | 'ClickHouse' | 'Redis' | (string & {})
+type Who = 'admin' | 'viewer' | 'stranger'
+type Kind = 'Postgres' | 'MariaDB' | 'ClickHouse' | 'Redis' | (string & {})
 
 interface ReleaseOptions {
   /** Undefined takes a label away. */
@@ -44,7 +44,7 @@ export interface Answer {
   readonly text: string
 }
 
-export const PREFIXES: Readonly<Record<string, string>> = {
+const PREFIXES: Readonly<Record<string, string>> = {
   Postgres: 'postgres-',
   MariaDB: 'mariadb-',
   ClickHouse: 'clickhouse-',
@@ -116,7 +116,7 @@ export async function answerOf(response: Response): Promise<Answer> {
 }
 
 /** What a platform would render for a tenant, `spec.values` being the tenant's own. */
-export function releaseOf(kind: string, name: string, values: object, more: ReleaseOptions): object {
+function releaseOf(kind: string, name: string, values: object, more: ReleaseOptions): object {
   return {
     apiVersion: 'helm.toolkit.fluxcd.io/v2',
     kind: 'HelmRelease',

@@ -15,7 +15,7 @@ export async function shippedRoles(): Promise<readonly object[]> {
   return objects.flat()
 }
 
-export async function readObjects(file: string): Promise<readonly object[]> {
+async function readObjects(file: string): Promise<readonly object[]> {
   const documents = parseAllDocuments(await readFile(file, 'utf8'))
   return documents.map((document) => document.toJS()).filter((object) => object !== null)
 }

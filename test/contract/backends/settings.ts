@@ -1,5 +1,10 @@
-/** Definitions are read afresh, so that a test sees its own; everything is logged, so that nothing hides. */
+/**
+ * Definitions are read afresh, so that a test sees its own; everything is logged, so that nothing hides; and a thousand
+ * calls at once on a busy machine are slow, not wrong.
+ */
 export const SETTINGS = {
   MINTONCE_DEFINITIONS_MAX_AGE_SECONDS: '0',
   MINTONCE_LOG_LEVEL: 'debug',
+  MINTONCE_KUBE_TIMEOUT_SECONDS: '20',
+  MINTONCE_DEADLINE_SECONDS: '50',
 } as const

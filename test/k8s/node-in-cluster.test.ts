@@ -1,0 +1,155 @@
+import { rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
+import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
+import { kubeOver } from './scripted-fetch.ts'
+
+const secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 's', namespace: 'a', uid: 'u', resourceVersion: '1' },
+} as const
+const unauthenticated = { ok: false, failure: { reason: 'kube_unauthenticated' } }
+const subject = { username: 'u', uid: undefined, groups: [], extra: {} }
+
+/** An API server that takes one token at a time, and the function's way to it. */
+async function rotating() {
+  const folder = await temporaryFolder()
+  const tokenFile = join(folder, 'token')
+  let accepted = 'one'
+  let now = 0
+  await writeFile(tokenFile, 'one\n')
+  const { url, received } = await serve((request, response) => {
+    if (request.headers.authorization !== `Bearer ${accepted}`)
+      return answerJson(response, { kind: 'Status' }, 401)
+    if (request.url.includes('subjectaccessreviews')) {
+      return answerJson(response, { kind: 'SubjectAccessReview', status: { allowed: true } }, 201)
+    }
+    answerJson(response, secret)
+  })
+  return {
+    kube: kubeOver(inClusterFetch({ url, caFile: join(folder, 'none'), tokenFile, now: () => now })),
+    tokenFile,
+    tokens: () => received.map(({ headers }) => headers.authorization),
+    accept: (token: string) => {
+      accepted = token
+    },
+    pass: (milliseconds: number) => {
+      now += milliseconds
+    },
+  }
+}
+
+describe('CLI-01: a token that was rotated on disk', () => {
+  test('is used within a minute, without a 401', async () => {
+    const { kube, tokenFile, tokens, accept, pass } = await rotating()
+    expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+    await writeFile(tokenFile, 'two')
+    accept('two')
+    pass(60_000)
+    expect(await kube.updateSecret(secret)).toMatchObject({ ok: true })
+    expect(tokens()).toEqual(['Bearer one', 'Bearer two'])
+  })
+
+  test('is used within a minute also when the clock was set back', async () => {
+    const { kube, tokenFile, tokens, accept, pass } = await rotating()
+    pass(3_600_000)
+    await kube.getSecret('a', 's')
+    await writeFile(tokenFile, 'two')
+    accept('two')
+    pass(-3_600_000)
+    expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+    expect(tokens()).toEqual(['Bearer one', 'Bearer two'])
+  })
+
+  test('is used at once after a 401, and a read is asked again, once', async () => {
+    const { kube, tokenFile, tokens, accept } = await rotating()
+    await kube.getSecret('a', 's')
+    await writeFile(tokenFile, 'two')
+    accept('two')
+    expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+    expect(tokens()).toEqual(['Bearer one', 'Bearer one', 'Bearer two'])
+  })
+
+  test('is used at once after a 401 to a review, which stores nothing', async () => {
+    const { kube, tokenFile, accept } = await rotating()
+    await kube.getSecret('a', 's')
+    await writeFile(tokenFile, 'two')
+    accept('two')
+    const access = { verb: 'get', group: 'g', resource: 'r' }
+    expect(await kube.reviewAccess(subject, access)).toEqual({ ok: true, value: true })
+  })
+
+  test.each(['createSecret', 'updateSecret', 'deleteSecret', 'createEvent'] as const)(
+    'is for the next request after a 401 to %s: a write is never sent again',
+    async (method) => {
+      const { kube, tokenFile, tokens, accept } = await rotating()
+      const regarding = { apiVersion: 'v1', kind: 'K', namespace: 'a', name: 'n', uid: 'u' }
+      const writes = {
+        createSecret: () => kube.createSecret(secret),
+        updateSecret: () => kube.updateSecret(secret),
+        deleteSecret: () => kube.deleteSecret('a', 's', secret.metadata),
+        createEvent: () =>
+          kube.createEvent({ type: 'Normal', reason: 'R', action: 'A', note: 'n', regarding }, 0),
+      }
+      await kube.getSecret('a', 's')
+      await writeFile(tokenFile, 'two')
+      accept('two')
+      expect(await writes[method]()).toEqual(unauthenticated)
+      expect(tokens()).toEqual(['Bearer one', 'Bearer one'])
+      expect(await writes[method]()).toMatchObject({ ok: true })
+      expect(tokens()).toHaveLength(3)
+    },
+  )
+
+  test('is not tried twice when it is refused too', async () => {
+    const { kube, tokenFile, tokens, accept } = await rotating()
+    await kube.getSecret('a', 's')
+    accept('nothing')
+    await writeFile(tokenFile, 'two')
+    expect(await kube.getSecret('a', 's')).toEqual(unauthenticated)
+    expect(tokens()).toEqual(['Bearer one', 'Bearer one', 'Bearer two'])
+  })
+})
+
+test('a token that is refused and was not rotated is not sent again', async () => {
+  const { kube, tokens, accept } = await rotating()
+  accept('nothing')
+  expect(await kube.getSecret('a', 's')).toEqual(unauthenticated)
+  expect(tokens()).toEqual(['Bearer one'])
+})
+
+test('without a token file nothing was sent', async () => {
+  const { kube, tokenFile, tokens } = await rotating()
+  await rm(tokenFile)
+  expect(await kube.updateSecret(secret)).toMatchObject({
+    failure: { reason: 'kube_unreachable', why: 'ENOENT', sent: false },
+  })
+  expect(tokens()).toEqual([])
+})
+
+test('a CA that was rotated, by a swapped link as the kubelet does it, is trusted on new connections', async () => {
+  const folder = await temporaryFolder()
+  const before = await createAuthority(folder, 'before')
+  const after = await createAuthority(folder, 'after')
+  const caFile = join(folder, 'ca.crt')
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, 'one')
+  await symlink(before.caFile, caFile)
+  const { url, received, server } = await serve(
+    (_, response) => answerJson(response, secret),
+    await before.issue('server'),
+  )
+  let now = 0
+  const kube = kubeOver(inClusterFetch({ url, caFile, tokenFile, now: () => now }))
+  expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+
+  const { cert, key } = await after.issue('server')
+  Object(server).setSecureContext({ cert, key })
+  await symlink(after.caFile, `${caFile}.new`)
+  await rename(`${caFile}.new`, caFile)
+  now += 60_000
+  expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+  expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+})

@@ -1,0 +1,208 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openKubeconfig } from '../../src/k8s/node-kubeconfig.ts'
+import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
+import { kubeOver } from './scripted-fetch.ts'
+
+const VERSION = new Request('https://kubernetes.default.svc/version')
+
+interface Parts {
+  readonly cluster: object
+  readonly user?: object
+  readonly context?: string
+}
+
+/** A kubeconfig, in JSON, which is YAML too. */
+async function kubeconfig(file: string, { cluster, user = {}, context = 'one' }: Parts): Promise<string> {
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': context,
+    clusters: [{ name: `${context}-cluster`, cluster }],
+    users: [{ name: `${context}-user`, user }],
+    contexts: [{ name: context, context: { cluster: `${context}-cluster`, user: `${context}-user` } }],
+  }
+  await writeFile(file, JSON.stringify(content))
+  return file
+}
+
+/** A server that answers with who asked, as it sees it. */
+async function secured() {
+  const folder = await temporaryFolder()
+  const authority = await createAuthority(folder, 'authority')
+  const tls = {
+    ...(await authority.issue('server')),
+    requestCert: true,
+    rejectUnauthorized: false,
+    ca: authority.ca,
+  }
+  const server = await serve((request, response, { socket }) => {
+    const certificate = Object(socket).getPeerCertificate()
+    answerJson(response, { bearer: request.headers.authorization, subject: certificate.subject?.CN })
+  }, tls)
+  return { ...server, folder, authority, file: join(folder, 'config') }
+}
+
+const asked = async ({ fetch }: { readonly fetch: (request: Request) => Promise<Response> }) =>
+  (await fetch(VERSION)).json()
+
+describe('a user of a kubeconfig', () => {
+  test('with a token sends it, over one connection', async () => {
+    const { url, received, authority, file } = await secured()
+    const cluster = { server: url, 'certificate-authority': authority.caFile }
+    const access = await openKubeconfig({
+      path: await kubeconfig(file, { cluster, user: { token: 'token-1' } }),
+    })
+    expect(access).toMatchObject({ server: url, context: 'one' })
+    for (let calls = 0; calls < 3; calls += 1)
+      expect(await asked(access)).toEqual({ bearer: 'Bearer token-1' })
+    expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(1)
+  })
+
+  test('with a client certificate shows it', async () => {
+    const { url, authority, file } = await secured()
+    const { cert, key } = await authority.issue('jane')
+    const data = (text: string) => Buffer.from(text).toString('base64')
+    const cluster = { server: url, 'certificate-authority-data': data(authority.ca) }
+    const user = { 'client-certificate-data': data(cert), 'client-key-data': data(key) }
+    expect(await asked(await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) }))).toEqual({
+      subject: 'jane',
+    })
+  })
+
+  test('with a name and a password sends both', async () => {
+    const { url, authority, file } = await secured()
+    const cluster = { server: url, 'certificate-authority': authority.caFile }
+    const user = { username: 'Aladdin', password: 'open sesame' }
+    // RFC 7617, section 2.
+    expect(await asked(await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) }))).toEqual({
+      bearer: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
+    })
+  })
+})
+
+describe('an exec plug-in', () => {
+  /** Counts its runs, and lets each credential expire at once. */
+  async function withPlugin(script: string) {
+    const server = await secured()
+    const command = join(server.folder, 'plugin')
+    await writeFile(command, `#!/bin/sh\n${script}\n`)
+    await chmod(command, 0o755)
+    const cluster = { server: server.url, 'certificate-authority': server.authority.caFile }
+    const user = {
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' },
+    }
+    return {
+      ...server,
+      access: await openKubeconfig({ path: await kubeconfig(server.file, { cluster, user }) }),
+    }
+  }
+  const credential = (status: string) =>
+    `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":${status}}`
+
+  test('is asked again when its token has expired', async () => {
+    const { access } = await withPlugin(`
+      echo run >> "$0.runs"
+      printf '${credential('{"expirationTimestamp":"2020-01-01T00:00:00Z","token":"token-%s"}')}' $(wc -l < "$0.runs")`)
+    expect(await asked(access)).toEqual({ bearer: 'Bearer token-1' })
+    expect(await asked(access)).toEqual({ bearer: 'Bearer token-2' })
+  })
+
+  test('that hands out another certificate gets another connection', async () => {
+    const { access, authority, folder, received } = await withPlugin('cat "$0.answer"')
+    const answer = async (name: string) => {
+      const { cert, key } = await authority.issue(name)
+      const status = {
+        expirationTimestamp: '2020-01-01T00:00:00Z',
+        clientCertificateData: cert,
+        clientKeyData: key,
+      }
+      await writeFile(join(folder, 'plugin.answer'), credential(JSON.stringify(status)))
+    }
+    await answer('jane')
+    expect(await asked(access)).toEqual({ subject: 'jane' })
+    await answer('joe')
+    expect(await asked(access)).toEqual({ subject: 'joe' })
+    expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+  })
+
+  test('that fails keeps the request from being sent, and its words to itself', async () => {
+    const { access, received } = await withPlugin('echo "refused c3RvcmVk" >&2; exit 1')
+    expect(await kubeOver(access.fetch).ping()).toEqual({
+      ok: false,
+      failure: { reason: 'kube_unreachable', call: 'get version', why: 'NO_CREDENTIALS', sent: false },
+    })
+    expect(received).toEqual([])
+  })
+})
+
+describe('a cluster of a kubeconfig', () => {
+  test('that is not trusted is not talked to, unless it says to skip that', async () => {
+    const { url, file } = await secured()
+    const strict = await openKubeconfig({ path: await kubeconfig(file, { cluster: { server: url } }) })
+    await expect(strict.fetch(VERSION)).rejects.toMatchObject({ code: 'SELF_SIGNED_CERT_IN_CHAIN' })
+    const cluster = { server: url, 'insecure-skip-tls-verify': true }
+    const lax = await openKubeconfig({ path: await kubeconfig(file, { cluster }) })
+    expect((await lax.fetch(VERSION)).status).toBe(200)
+  })
+
+  test('is checked against its tls-server-name', async () => {
+    const { url, authority, file } = await secured()
+    const named = async (name: string) => {
+      const cluster = { server: url, 'certificate-authority': authority.caFile, 'tls-server-name': name }
+      return openKubeconfig({ path: await kubeconfig(file, { cluster }) })
+    }
+    expect((await (await named('localhost')).fetch(VERSION)).status).toBe(200)
+    await expect((await named('other.example')).fetch(VERSION)).rejects.toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    })
+  })
+
+  test('may be plain HTTP below a path, as `kubectl proxy` and gateways serve it', async () => {
+    const { url, received } = await serve((_, response) => answerJson(response, {}))
+    const file = join(await temporaryFolder(), 'config')
+    const access = await openKubeconfig({
+      path: await kubeconfig(file, { cluster: { server: `${url}/k8s/c-1` } }),
+    })
+    expect((await access.fetch(VERSION)).status).toBe(200)
+    expect(received[0]?.url).toBe('/k8s/c-1/version')
+  })
+
+  test('behind a proxy-url is refused rather than reached around it', async () => {
+    const file = join(await temporaryFolder(), 'config')
+    const cluster = { server: 'https://127.0.0.1:1', 'proxy-url': 'http://127.0.0.1:2' }
+    await expect(openKubeconfig({ path: await kubeconfig(file, { cluster }) })).rejects.toThrow(
+      /one-cluster.*proxy-url/,
+    )
+  })
+})
+
+describe('which cluster', () => {
+  const environment = (name: string, value: string) => {
+    vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+  }
+  const at = (port: number) => ({ cluster: { server: `https://127.0.0.1:${port}` } })
+
+  test('is the named context, and a missing one is an error', async () => {
+    const path = await kubeconfig(join(await temporaryFolder(), 'config'), at(1))
+    expect(await openKubeconfig({ path, context: 'one' })).toMatchObject({ context: 'one' })
+    await expect(openKubeconfig({ path, context: 'two' })).rejects.toThrow('no context two')
+  })
+
+  test('is, of the files in KUBECONFIG, the first one’s, and any context of all of them by name', async () => {
+    const folder = await temporaryFolder()
+    const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
+    const second = await kubeconfig(join(folder, 'second'), { ...at(2), context: 'two' })
+    environment('KUBECONFIG', `${first}:${second}`)
+    expect(await openKubeconfig()).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
+    expect(await openKubeconfig({ context: 'two' })).toMatchObject({ server: 'https://127.0.0.1:2' })
+  })
+
+  test('is nobody’s when there is no kubeconfig: no address is made up', async () => {
+    environment('KUBECONFIG', '')
+    environment('HOME', await temporaryFolder())
+    await expect(openKubeconfig()).rejects.toThrow('there is no kubeconfig')
+  })
+})
