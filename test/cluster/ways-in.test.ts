@@ -1,0 +1,180 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { serveCommand } from '../cli/command.ts'
+import type { Backend } from '../contract/backend.ts'
+import { nodeProcess } from '../contract/backends/node-process.ts'
+import { type RealApiServer, startRealApiServer } from '../contract/backends/real-api-server.ts'
+import { decode } from '../contract/kube.ts'
+import { answerOf, createTenant, type Tenant } from '../contract/tenant.ts'
+import { accepts } from '../contract/verify.ts'
+
+const CREDENTIAL = 'postgres-orders.web'
+
+let api: RealApiServer
+beforeAll(async () => {
+  api = await startRealApiServer()
+})
+afterAll(() => api?.stop())
+
+async function orders(backend: Backend): Promise<Tenant> {
+  const tenant = await createTenant(backend)
+  await tenant.release('Postgres', 'orders', { users: { web: {} } })
+  return tenant
+}
+
+/** The function as `mintonce dev --kubeconfig` serves it. */
+async function servedWith(kubeconfig: string) {
+  const { origin, output, stop } = await serveCommand(['--kubeconfig', kubeconfig])
+  const backend: Backend = {
+    call: (path, init) => fetch(`${origin}${path}`, init),
+    admin: api.admin,
+    tokenOf: api.tokenOf,
+    logged: output,
+    stored: api.stored,
+    stop: async () => {
+      await stop('SIGINT')
+    },
+  }
+  return backend
+}
+
+describe('mintonce dev in front of a cluster', () => {
+  test.each([
+    ['a client certificate', async () => api.plane.kubeconfig],
+    ['an exec plug-in', execKubeconfig],
+  ])('mints with the rights of a kubeconfig with %s', async (_name, kubeconfig) => {
+    const backend = await servedWith(await kubeconfig())
+    try {
+      const tenant = await orders(backend)
+      const minted = await tenant.mint(CREDENTIAL)
+      expect(minted.status).toBe(201)
+      const { data } = await tenant.secret(CREDENTIAL)
+      expect(accepts(decode(data.password), minted.body.status.password)).toBe(true)
+      expect(backend.logged()).not.toContain(minted.body.status.password)
+    } finally {
+      await backend.stop()
+    }
+  })
+})
+
+describe('a person with a token of an OIDC issuer', () => {
+  test('TOK-14: whose certificate comes from a CA of its own mints, by the groups of the token', async () => {
+    const issuer = await startIssuer()
+    const backend = await nodeProcess(
+      { ...api, stop: async () => undefined },
+      {
+        MINTONCE_AUTHENTICATION_CONFIG: JSON.stringify(configOf(issuer.url, api.plane.ca)),
+      },
+    )
+    try {
+      const tenant = await orders(backend)
+      await tenant.admin.create(
+        `/apis/rbac.authorization.k8s.io/v1/namespaces/${tenant.namespace}/rolebindings`,
+        bindingOf('oidc:dba'),
+      )
+      const mint = async (token: string) =>
+        answerOf(
+          await backend.call(tenant.path(CREDENTIAL, 'mint'), {
+            method: 'POST',
+            headers: { Authorization: `Bearer ${token}` },
+          }),
+        )
+      const minted = await mint(await issuer.sign({ sub: 'jane', groups: ['dba'] }))
+      expect(minted.status).toBe(201)
+      const { body } = await tenant.get(CREDENTIAL)
+      expect(body.status.password.by).toBe('oidc:jane')
+
+      const refusals = await Promise.all([
+        mint(await issuer.sign({ sub: 'victor', groups: ['others'] })),
+        mint(await issuer.sign({ sub: 'jane', groups: ['dba'], aud: 'another' })),
+        mint(await issuer.sign({ sub: 'jane', groups: ['dba'], exp: 1 })),
+        mint(`${(await issuer.sign({ sub: 'jane', groups: ['dba'] })).slice(0, -4)}AAAA`),
+      ])
+      expect(refusals.map(({ status }) => status)).toEqual([403, 401, 401, 401])
+    } finally {
+      await backend.stop()
+      issuer.server.close()
+    }
+  })
+})
+
+/** A kubeconfig whose token comes from a program, as cloud providers have it. */
+async function execKubeconfig(): Promise<string> {
+  const { plane } = api
+  await plane.apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator', namespace: 'default' } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'operator' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mintonce' },
+      subjects: [{ kind: 'ServiceAccount', name: 'operator', namespace: 'default' }],
+    },
+  ])
+  const status = { token: await plane.tokenOf('default', 'operator') }
+  const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }
+  const program = join(plane.folder, 'credential-plugin')
+  await writeFile(program, `#!/bin/sh\ncat <<'EOT'\n${JSON.stringify(credential)}\nEOT\n`)
+  await chmod(program, 0o700)
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: program,
+    interactiveMode: 'Never',
+  }
+  const file = join(plane.folder, 'exec.kubeconfig')
+  const kubeconfig = JSON.parse(await readFile(plane.kubeconfig, 'utf8'))
+  kubeconfig.users[0].user = { exec }
+  await writeFile(file, JSON.stringify(kubeconfig))
+  return file
+}
+
+const configOf = (url: string, certificateAuthority: string) => ({
+  apiVersion: 'apiserver.config.k8s.io/v1',
+  kind: 'AuthenticationConfiguration',
+  jwt: [
+    {
+      issuer: { url, certificateAuthority, audiences: ['kubernetes'] },
+      claimMappings: {
+        username: { claim: 'sub', prefix: 'oidc:' },
+        groups: { claim: 'groups', prefix: 'oidc:' },
+      },
+    },
+  ],
+})
+
+const bindingOf = (group: string) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'dba' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mintonce:mint' },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
+})
+
+/** Discovery and one key, over TLS that only the cluster's CA vouches for. */
+async function startIssuer() {
+  const { certFile, keyFile } = await api.plane.serverCertificateFor(['localhost'])
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }]
+  const server: Server = createServer(
+    { cert: await readFile(certFile), key: await readFile(keyFile) },
+    (request, response) => {
+      const body = request.url === '/keys' ? { keys } : { issuer: url, jwks_uri: `${url}/keys` }
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    },
+  )
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`
+  const sign = (claims: Readonly<Record<string, unknown>>) => {
+    const now = Math.floor(Date.now() / 1000)
+    return new SignJWT({ iss: url, aud: 'kubernetes', iat: now, exp: now + 300, ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .sign(privateKey)
+  }
+  return { server, url, sign }
+}
