@@ -1,3 +1,4 @@
+import { readBytes } from '../core/bytes.ts'
 import type { Fetch } from '../core/deps.ts'
 import { fromUtf8 } from '../core/text.ts'
 
@@ -20,7 +21,7 @@ export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal):
       await response.body?.cancel()
       return { ok: false, why: `answered ${response.status}` }
     }
-    const bytes = await readCapped(response)
+    const bytes = await readBytes(response.body, MAX_BYTES)
     if (bytes === undefined) return { ok: false, why: `answered more than ${MAX_BYTES} bytes` }
     return parsed(fromUtf8(bytes))
   } catch (error) {
@@ -35,33 +36,6 @@ function parsed(text: string | undefined): FetchedJson {
     // Said below, without the text that the error would quote.
   }
   return { ok: false, why: 'answered no JSON' }
-}
-
-async function readCapped(response: Response): Promise<Uint8Array | undefined> {
-  if (response.body === null) return new Uint8Array()
-  const reader = response.body.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return joined(chunks, length)
-    length += value.length
-    if (length > MAX_BYTES) {
-      await reader.cancel()
-      return undefined
-    }
-    chunks.push(value)
-  }
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
 }
 
 const CODE = /^[A-Z][A-Z0-9_]+$/

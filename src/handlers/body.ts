@@ -1,3 +1,4 @@
+import { readBytes } from '../core/bytes.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 
 /** Enough for preconditions, many times over. */
@@ -32,41 +33,11 @@ const isJson = (contentType: string): boolean =>
   contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
 
 async function collect(request: Request, signal: AbortSignal): Promise<Result<Uint8Array>> {
-  if (request.body === null) return ok(new Uint8Array())
-  const chunks: Uint8Array[] = []
-  let length = 0
   try {
-    for await (const chunk of iterate(request.body, signal)) {
-      length += chunk.length
-      if (length > MAX_BODY_BYTES) return tooLarge
-      chunks.push(chunk)
-    }
+    const bytes = await readBytes(request.body, MAX_BODY_BYTES, signal)
+    return bytes === undefined ? tooLarge : ok(bytes)
   } catch {
     if (signal.aborted) return fail({ reason: 'caller_gone' })
     return fail({ reason: 'request_malformed', message: 'the body broke off' })
-  }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return ok(bytes)
-}
-
-/** By a reader: not every runtime's streams can be iterated. */
-async function* iterate(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader()
-  // Ends a read that waits for a client that sends nothing more.
-  const stop = () => void reader.cancel().catch(() => undefined)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    signal.throwIfAborted()
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
-    signal.throwIfAborted()
-  } finally {
-    signal.removeEventListener('abort', stop)
-    // After an early end: what is still to come is nobody's.
-    reader.cancel().catch(() => undefined)
   }
 }

@@ -1,3 +1,4 @@
+import { readBytes } from '../core/bytes.ts'
 import type { Fetch } from '../core/deps.ts'
 import type { KubeFailure } from '../core/failure.ts'
 import { isObject, type Json, parseJson } from '../core/json.ts'
@@ -104,28 +105,10 @@ function requestOf({ method, path, query = {}, body }: Call, signal: AbortSignal
   })
 }
 
-/** Undefined when the answer is longer than `maxBytes`, the rest of which is not read, or no UTF-8. */
+/** Undefined when the answer is longer than `maxBytes`, or no UTF-8. */
 async function readText(response: Response, maxBytes: number): Promise<string | undefined> {
-  if (response.body === null) return ''
-  const reader = response.body.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    length += next.value.length
-    if (length > maxBytes) {
-      // Not waited for: it is the other side's stream, and nothing is left to learn from it.
-      reader.cancel().catch(() => undefined)
-      return undefined
-    }
-    chunks.push(next.value)
-  }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return fromUtf8(bytes)
+  const bytes = await readBytes(response.body, maxBytes)
+  return bytes === undefined ? undefined : fromUtf8(bytes)
 }
 
 /** Whatever an error says stays here but for its code: texts of proxies and servers may quote what was sent. */

@@ -1,14 +1,20 @@
 import type { KubeFailure } from '../core/failure.ts'
 import { at, textAt } from '../core/json.ts'
-import type { Call } from './call.ts'
 
 const MAX_RETRY_AFTER_SECONDS = 60
+
+/** The call that was refused. */
+interface Called {
+  readonly method: string
+  readonly path: string
+  readonly what: string
+}
 
 type Row = (refusal: Refusal) => KubeFailure
 
 /** What a refused call is judged by: code, reason and causes of a Status. Its message is looked at and never kept. */
 interface Refusal {
-  readonly call: Call
+  readonly call: Called
   readonly status: unknown
   readonly retryAfter: string | null
 }
@@ -28,7 +34,7 @@ const byCode: ReadonlyMap<number, Row> = new Map<number, Row>([
 ])
 
 /** Why the API server refused a call, from its code and `metav1.Status`. */
-export function refusalOf(response: Response, status: unknown, call: Call): KubeFailure {
+export function refusalOf(response: Response, status: unknown, call: Called): KubeFailure {
   const row = byCode.get(response.status)
   if (row === undefined) return { reason: 'kube_error', call: call.what, code: response.status }
   return row({ call, status, retryAfter: response.headers.get('retry-after') })

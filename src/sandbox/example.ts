@@ -1,6 +1,6 @@
 /** The example tenant: what a platform holds for somebody who ordered four applications. */
 
-const TENANT = 'tenant-acme'
+export const TENANT = 'tenant-acme'
 const FUNCTION = { namespace: 'mintonce', name: 'mintonce' } as const
 
 interface ExampleUser {
@@ -33,7 +33,9 @@ export const exampleFunction = {
 /** Objects in an order in which they can be created. The roles that the bindings name are shipped in `knative/rbac`. */
 export const exampleTenant = (): readonly object[] => [
   namespace(FUNCTION.namespace),
+  serviceAccount(FUNCTION.namespace, FUNCTION.name),
   namespace(TENANT),
+  serviceAccount(TENANT, 'pipeline'),
   ...definitions(),
   release('Postgres', 'orders', {
     users: { web: {}, report: {} },
@@ -46,6 +48,12 @@ export const exampleTenant = (): readonly object[] => [
   binding('tenant-acme-admin-view', 'mintonce:view', [group('tenant-acme-admin'), pipeline]),
   binding('tenant-acme-admin', 'mintonce:mint', [group('tenant-acme-admin'), pipeline]),
 ]
+
+const serviceAccount = (within: string, name: string) => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name, namespace: within },
+})
 
 const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
 
@@ -101,7 +109,12 @@ function definition(
         prefix: `${singular}-`,
         chartRef: { kind: 'ExternalArtifact', name: `cozystack-${singular}`, namespace: 'cozy-system' },
       },
-      secrets: { include: [{ matchLabels: { 'internal.cozystack.io/tenant-ca': 'true' } }] },
+      secrets: {
+        include: [
+          { resourceNames: [`${singular}-{{ .name }}-credentials`] },
+          { matchLabels: { 'internal.cozystack.io/tenant-ca': 'true' } },
+        ],
+      },
       credentials,
     },
   }
@@ -127,12 +140,36 @@ function release(kind: string, name: string, values: object): object {
       valuesFrom: [{ kind: 'Secret', name: 'cozystack-values' }],
       values,
     },
-    status: {
-      observedGeneration: 1,
-      conditions: [{ type: 'Ready', status: 'True', reason: 'InstallSucceeded' }],
-    },
+    status: deployed(`${singular}-${name}`, singular),
   }
 }
+
+const DEPLOYED_AT = '2026-10-01T08:00:00Z'
+
+/** What Flux reports of a release whose chart was installed. */
+const deployed = (name: string, chartName: string) => ({
+  observedGeneration: 1,
+  conditions: ['Ready', 'Released'].map((type) => ({
+    type,
+    status: 'True',
+    reason: 'InstallSucceeded',
+    message: `Helm install succeeded for release ${TENANT}/${name}.v1`,
+    lastTransitionTime: DEPLOYED_AT,
+    observedGeneration: 1,
+  })),
+  history: [
+    {
+      name,
+      namespace: TENANT,
+      version: 1,
+      status: 'deployed',
+      chartName,
+      chartVersion: '1.0.0',
+      firstDeployed: DEPLOYED_AT,
+      lastDeployed: DEPLOYED_AT,
+    },
+  ],
+})
 
 const group = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name })
 const pipeline = { kind: 'ServiceAccount', name: 'pipeline', namespace: TENANT }

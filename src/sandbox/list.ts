@@ -100,7 +100,7 @@ interface ListQuery {
 /** Of a parameter that is given twice the first counts. */
 function readQuery(type: ResourceType, query: URLSearchParams): Outcome<ListQuery> {
   const text = (name: string) => query.get(name) ?? ''
-  const limit = text('limit') || '0'
+  const limit = query.get('limit') ?? '0'
   if (!/^[+-]?\d+$/.test(limit))
     return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(limit)}: invalid syntax`)
   const byLabel = parseLabelSelector(text('labelSelector'))

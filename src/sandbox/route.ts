@@ -108,7 +108,7 @@ export function typeOf({
 }
 
 /** Whether the API server's own groups answer for a path: those of others are 404 in plain text. */
-export const isBuiltIn = ({ group, version }: ResourceTarget): boolean =>
+export const isBuiltIn = ({ group, version }: Pick<ResourceTarget, 'group' | 'version'>): boolean =>
   group === '' ||
   [...RESOURCE_TYPES, ...REVIEW_TYPES].some(
     (type) => !type.custom && type.group === group && type.version === version,

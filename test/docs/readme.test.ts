@@ -12,7 +12,7 @@ const readme = await text('README.md')
 
 /** The code blocks that stand under a comment `<!-- mark -->`. Throws when there is none. */
 function blocks(mark: string): readonly string[] {
-  const found = [...readme.matchAll(new RegExp(`<!-- ${mark} -->\n\`\`\`\\w+\n([sS]*?)\`\`\``, 'g'))]
+  const found = [...readme.matchAll(new RegExp(`<!-- ${mark} -->\n\`\`\`\\w+\n(.*?)\`\`\``, 'gs'))]
   if (found.length === 0) throw new Error(`README.md has no block that is marked ${mark}`)
   return found.map(([, block = '']) => block)
 }

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { FAILURE_COOL_DOWN_MS, MAX_AGE_MS, UNKNOWN_KEY_COOL_DOWN_MS } from '../../src/auth/key-set.ts'
 import { readConfig } from '../../src/config.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -37,12 +36,26 @@ const coded = (names: readonly string[]): string => names.map((name) => `\`${nam
 
 test('what is cached is kept for as long as the threat model says', async () => {
   const row = (what: string) => security.split('\n').find((line) => line.startsWith(`| ${what} |`))
+  const keySet = await text('src/auth/key-set.ts')
+  const inCluster = await text('src/k8s/node-in-cluster.ts')
   const { definitionsMaxAgeMs } = await readConfig({})
   expect(row('definitions')).toContain(`${definitionsMaxAgeMs / 1000} seconds`)
-  expect(row("an issuer's keys")).toContain(`${MAX_AGE_MS / 60_000} minutes`)
-  expect(row("an issuer's keys")).toContain(`every ${UNKNOWN_KEY_COOL_DOWN_MS / 1000} seconds`)
-  expect(row('that an issuer failed')).toContain(`${FAILURE_COOL_DOWN_MS / 1000} seconds`)
+  expect(row("an issuer's keys")).toContain(`${secondsIn(keySet, 'MAX_AGE_MS') / 60} minutes`)
+  expect(row("an issuer's keys")).toContain(`every ${secondsIn(keySet, 'UNKNOWN_KEY_COOL_DOWN_MS')} seconds`)
+  expect(row('that an issuer failed')).toContain(`${secondsIn(keySet, 'FAILURE_COOL_DOWN_MS')} seconds`)
+  expect(row("the function's own token and the CA of the API server")).toContain(
+    `${secondsIn(inCluster, 'READ_AGAIN_MS')} seconds`,
+  )
 })
+
+/** A constant in milliseconds, a product of numbers, as a module defines it. */
+function secondsIn(source: string, name: string): number {
+  const factors = new RegExp(`^(?:export )?const ${name} = ([\\d_ *]+)$`, 'm').exec(source)?.[1]
+  if (factors === undefined) throw new Error(`there is no ${name}`)
+  return (
+    factors.split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1) / 1000
+  )
+}
 
 test('the audit policy keeps bodies of tokens and Secrets out of the log', () => {
   const [, block = ''] = /```yaml\n(apiVersion: audit[\s\S]*?)```/.exec(security) ?? []

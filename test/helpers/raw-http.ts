@@ -58,6 +58,8 @@ function parseAnswer(text: string, ended: boolean): Heard | undefined {
   const split = text.indexOf('\r\n\r\n')
   if (split < 0) return undefined
   const [statusLine = '', ...lines] = text.slice(0, split).split('\r\n')
+  // An interim answer (RFC 9110, section 15.2): the one that counts is still to come.
+  if (/^HTTP\/1\.1 1\d\d/.test(statusLine)) return parseAnswer(text.slice(split + 4), ended)
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${statusLine} `)?.[1])
   const headers = new Map(
     lines.map((line): [string, string] => {

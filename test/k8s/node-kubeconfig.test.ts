@@ -1,9 +1,13 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openKubeconfig } from '../../src/k8s/node-kubeconfig.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
+
+// Heavy to load, and not what any of these measures; certificates are made by a program of their own.
+beforeAll(() => import('@kubernetes/client-node'), 60_000)
+vi.setConfig({ testTimeout: 20_000 })
 
 const VERSION = new Request('https://kubernetes.default.svc/version')
 

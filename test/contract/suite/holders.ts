@@ -130,7 +130,7 @@ export function holders({ tenant }: Contract): void {
       })
       const answer = await acme.mint(CREDENTIAL)
       expect(answer.status).toBe(409)
-      expect(answer.body.message).toContain('immutable')
+      expect(answer.body.message).toContain('is immutable: delete it')
       expect(await acme.secret(CREDENTIAL)).toEqual(before)
     })
 
