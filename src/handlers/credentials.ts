@@ -111,7 +111,7 @@ const typeOf = ({ group }: Services, kind: string) => ({ apiVersion: `${group}/$
 
 const representationOf = (c: Context<AppEnv>): Result<Representation> => {
   const include = c.req.query('includeObject')
-  if (include !== undefined && !INCLUDE.has(include)) {
+  if (include !== undefined && include !== '' && !INCLUDE.has(include)) {
     return fail({
       reason: 'request_malformed',
       message: 'includeObject must be "None", "Metadata" or "Object"',

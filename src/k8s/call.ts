@@ -7,7 +7,7 @@ import { fromUtf8 } from '../core/text.ts'
 import { refusalOf } from './refusal.ts'
 
 /** One request to the Kubernetes API. */
-export interface Call {
+interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Absolute, made by `pathOf`. */
   readonly path: string

@@ -93,7 +93,7 @@ export const NAMESPACES: ResourceType = {
   namespaced: false,
   names: 'label',
 }
-export const SECRETS = core('secrets', 'Secret', ['type', 'immutable', 'data'])
+const SECRETS = core('secrets', 'Secret', ['type', 'immutable', 'data'])
 export const QUOTAS = core('resourcequotas', 'ResourceQuota', ['spec'])
 export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', ['rules', 'aggregationRule'], false)
 export const CLUSTER_ROLE_BINDINGS = rbac(

@@ -10,7 +10,7 @@ export interface Identity {
 }
 
 /** What an access is about: `authorization.k8s.io/v1` ResourceAttributes. */
-export interface ResourceAttributes {
+interface ResourceAttributes {
   readonly verb: string
   readonly group: string
   readonly resource: string
@@ -21,7 +21,7 @@ export interface ResourceAttributes {
 }
 
 /** `authorization.k8s.io/v1` NonResourceAttributes. */
-export interface PathAttributes {
+interface PathAttributes {
   readonly verb: string
   readonly path: string
 }

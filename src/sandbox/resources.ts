@@ -50,7 +50,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 }
 
 /** Whether the path takes the method, before a body is looked at. */
-export function checkMethod({ verb, type, namespace, name, isStatus }: ResourceRequest): Refused | undefined {
+function checkMethod({ verb, type, namespace, name, isStatus }: ResourceRequest): Refused | undefined {
   const isOne = name !== ''
   const fits =
     verb === 'create' ? !isOne && (!type.namespaced || namespace !== '') : Object.hasOwn(HANDLERS, verb)

@@ -20,18 +20,28 @@ export async function certificateFetch(
     [caFile, pair.certFile, pair.keyFile].map((file) => readFile(file)),
   )
   const agent = new Agent({ keepAlive: true, ca, cert, key })
+
+  async function send(request: Request, body: Buffer): Promise<Response> {
+    const { pathname, search } = new URL(request.url)
+    const headers = { ...Object.fromEntries(request.headers), 'content-length': String(body.length) }
+    const { method, signal } = request
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpsRequest(new URL(pathname + search, url), { method, headers, agent, signal }, resolve)
+        .once('error', reject)
+        .end(body)
+    })
+    return toResponse(answer, await buffer(answer))
+  }
   return {
     async fetch(request) {
-      const { pathname, search } = new URL(request.url)
       const body = Buffer.from(await request.arrayBuffer())
-      const headers = { ...Object.fromEntries(request.headers), 'content-length': String(body.length) }
-      const { method, signal } = request
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        httpsRequest(new URL(pathname + search, url), { method, headers, agent, signal }, resolve)
-          .once('error', reject)
-          .end(body)
-      })
-      return toResponse(answer, await buffer(answer))
+      try {
+        return await send(request, body)
+      } catch (error) {
+        // An idle connection that the server closed as it was being reused: a read is harmless to repeat.
+        if (request.method !== 'GET' || request.signal.aborted) throw error
+        return send(request, body)
+      }
     },
     close: () => agent.destroy(),
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fetch } from '../../src/core/deps.ts'
 
 /** A call as it went out. */
-export interface Call {
+interface Call {
   readonly method: string
   /** Path and query. */
   readonly path: string
@@ -11,7 +11,7 @@ export interface Call {
 }
 
 /** What goes wrong with a call. */
-export type Fault =
+type Fault =
   /** Answered by somebody on the way: the server never sees it. */
   | {
       readonly answer: number

@@ -84,7 +84,7 @@ const NASTY: readonly [string, ...string[]] = [
 ]
 
 /** The text with a few pieces replaced, doubled, cut out or put in. */
-export function mutate(random: Random, text: string, times = 1 + below(random, 3)): string {
+function mutate(random: Random, text: string, times = 1 + below(random, 3)): string {
   if (times === 0) return text
   const at = below(random, text.length + 1)
   const length = below(random, 6)

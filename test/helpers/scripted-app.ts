@@ -17,7 +17,7 @@ export const MINT = `${CREDENTIALS}/${CREDENTIAL}/mint`
 export const REVOKE = `${CREDENTIALS}/${CREDENTIAL}/revoke`
 export const TOKEN = 'token-of-jane'
 
-export interface LogLine {
+interface LogLine {
   readonly level: string
   readonly event: string
   readonly fields: Readonly<Record<string, unknown>>

@@ -165,6 +165,14 @@ describe('writing', () => {
     )
   })
 
+  test.each(['<html>signed out</html>', '', '[]', '"deleted"', 'null'])(
+    'a delete that is answered 200 with %j, as a proxy may, did not delete for certain',
+    async (text) => {
+      const { kube } = scripted(new Response(text))
+      expect(await kube.deleteSecret('tenant-a', 's', preconditions)).toEqual(senseless('delete Secret'))
+    },
+  )
+
   test.each([409, 429, 500, 503, 504])('a write that is answered %i is not sent again', async (code) => {
     const { kube, sent } = scripted(status(code, 'x', { headers: { 'retry-after': '0' } }))
     expect((await kube.updateSecret(stored)).ok).toBe(false)

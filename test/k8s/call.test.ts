@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { json, kubeOver, scripted } from './scripted-fetch.ts'
+
+// Certificates are made by a program of their own, which a busy machine keeps waiting.
+vi.setConfig({ testTimeout: 20_000 })
 
 const secret = { kind: 'Secret', metadata: { name: 's', namespace: 'a', uid: 'u', resourceVersion: '1' } }
 const failed = (failure: object) => ({ ok: false, failure })

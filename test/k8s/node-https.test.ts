@@ -1,10 +1,13 @@
 import { createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
+
+// Certificates are made by a program of their own, which a busy machine keeps waiting.
+vi.setConfig({ testTimeout: 20_000 })
 
 const ORIGIN = 'https://kubernetes.default.svc'
 const secret = {

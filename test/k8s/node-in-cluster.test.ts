@@ -1,9 +1,12 @@
 import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
+
+// Certificates are made by a program of their own, which a busy machine keeps waiting.
+vi.setConfig({ testTimeout: 20_000 })
 
 const secret = {
   apiVersion: 'v1',
@@ -150,6 +153,31 @@ test('a CA that was rotated, by a swapped link as the kubelet does it, is truste
   await symlink(after.caFile, `${caFile}.new`)
   await rename(`${caFile}.new`, caFile)
   now += 60_000
+  expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+  expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+})
+
+test('a 401 makes the CA be read again too: the next connection trusts the new one', async () => {
+  const folder = await temporaryFolder()
+  const [before, after] = [await createAuthority(folder, 'before'), await createAuthority(folder, 'after')]
+  const caFile = join(folder, 'ca.crt')
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, 'one')
+  await writeFile(caFile, before.ca)
+  let accepted = 'Bearer one'
+  const { url, received, server } = await serve(
+    (request, response) =>
+      answerJson(response, secret, request.headers.authorization === accepted ? 200 : 401),
+    await before.issue('server'),
+  )
+  const kube = kubeOver(inClusterFetch({ url, caFile, tokenFile, now: () => 0 }))
+  expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+
+  const { cert, key } = await after.issue('server')
+  Object(server).setSecureContext({ cert, key })
+  await writeFile(caFile, after.ca)
+  await writeFile(tokenFile, 'two')
+  accepted = 'Bearer two'
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
   expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
 })

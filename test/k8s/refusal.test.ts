@@ -46,6 +46,11 @@ describe('absent', () => {
     expect(await created(status(404, 'NotFound', { details }))).toEqual(failed({ reason: 'kube_absent' }))
   })
 
+  test('is not what a read asked for when its namespace is said to be away', async () => {
+    const answer = status(404, 'NotFound', { details: { name: 'tenant-a', kind: 'namespaces' } })
+    expect(await got(answer)).toEqual(failed({ reason: 'kube_not_served', groupVersion: 'v1' }))
+  })
+
   test.each([
     ['another name', () => status(404, 'NotFound', { details: { name: 'other', kind: 'secrets' } })],
     [

@@ -58,6 +58,7 @@ describe('a way with faults', () => {
     const caller = new AbortController()
     const request = new Request(`https://kubernetes.default.svc${SECRETS}`, {
       method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(secretOf('a')),
       signal: caller.signal,
     })

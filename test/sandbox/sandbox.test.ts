@@ -266,6 +266,7 @@ describe('a request', () => {
     controller.abort()
     const request = new Request(`https://kubernetes.default.svc${SECRETS}`, {
       method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(secretOf('a')),
       signal: controller.signal,
     })
