@@ -34,6 +34,10 @@ export interface Host {
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+/** As far as its characters tell; whether this machine has the address, listening shows. */
+const LISTEN_ADDRESS = /^(localhost|[\d.]+|[\da-fA-F:.]*:[\da-fA-F:.%a-z]*)$/
+/** The token goes there: in the clear to this machine only. */
+const KUBE_URL = /^(https:\/\/[^/?#@\s]+|http:\/\/(127(\.\d+){3}|localhost|\[::1\])(:\d+)?)$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/
 
 /** Reads every setting before giving up: throws one Error that names each mistake, by its variable. */
@@ -46,7 +50,7 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     audiences: read.list('MINTONCE_AUDIENCES', 'mintonce'),
     issuers,
     clockToleranceSeconds: read.whole('MINTONCE_CLOCK_TOLERANCE_SECONDS', 30, 0, 120),
-    listenAddress: env.MINTONCE_LISTEN_ADDRESS || undefined,
+    listenAddress: read.address('MINTONCE_LISTEN_ADDRESS'),
     port: read.whole('PORT', 8080, 0, 65_535),
     deadlineMs: read.whole('MINTONCE_DEADLINE_SECONDS', 20, 1, 50) * 1000,
     kubeTimeoutMs: read.whole('MINTONCE_KUBE_TIMEOUT_SECONDS', 5, 1, 30) * 1000,
@@ -56,8 +60,8 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     kubeUrl: read.matching(
       'MINTONCE_KUBE_URL',
       inClusterUrl(env),
-      /^https?:\/\/[^/?#@\s]+$/,
-      'https://host:port',
+      KUBE_URL,
+      'https://host:port (http only to a loopback address)',
     ),
     kubeCaFile: env.MINTONCE_KUBE_CA_FILE || `${SERVICE_ACCOUNT}/ca.crt`,
     kubeTokenFile: env.MINTONCE_KUBE_TOKEN_FILE || `${SERVICE_ACCOUNT}/token`,
@@ -125,6 +129,12 @@ function readersOf(env: Env, problems: string[]) {
       if (number >= min && number <= max) return number
       problems.push(`${name}: must be a whole number from ${min} to ${max}`)
       return fallback
+    },
+    address: (name: string): string | undefined => {
+      const value = env[name] || undefined
+      if (value !== undefined && !LISTEN_ADDRESS.test(value))
+        problems.push(`${name}: must be an IP address or localhost`)
+      return value
     },
     oneOf: <T extends string>(name: string, fallback: T, choices: readonly T[]): T => {
       const chosen = choices.find((choice) => choice === text(name, fallback))

@@ -29,6 +29,8 @@ const MAX_HEADER_BYTES = 128 * 1024
 /** Longer than a proxy keeps idle connections (Go's default transport: 90 s), so that it never reuses a dead one. */
 const KEEP_ALIVE_MS = 120_000
 const RECEIVE_MS = 30_000
+/** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
+const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
 /** Serves the app over HTTP/1.1. Rejects when the address cannot be listened on. */
 export async function serve(options: ServeOptions): Promise<Serving> {
@@ -46,7 +48,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       errorHandler: () => malformed('the request line or a header is malformed', group),
     },
   )
+  const unanswered = new Set<ServerResponse>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    unanswered.add(outgoing)
+    outgoing.once('close', () => unanswered.delete(outgoing))
     const problem = problemOf(incoming)
     if (problem === undefined) listener(incoming, outgoing).catch(() => outgoing.destroy())
     else void answerRaw(outgoing, malformed(problem, group)).catch(() => outgoing.destroy())
@@ -62,13 +67,16 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     },
     handle,
   )
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    refuseBytes(error, socket as Socket, group),
-  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The client would take this for the answer to what it sent before, which may be a mint that is under way.
+    const waits = [...unanswered].some(({ req }) => req.socket === socket && req.complete)
+    if (waits) socket.destroy()
+    else void refuseBytes(error, socket as Socket, group)
+  })
   await listen(server, options)
   const { address, port } = server.address() as AddressInfo
   log('info', 'listening', { address, port })
-  return { address, port, stop: () => stop(server, pending, options) }
+  return { address, port, stop: () => stop({ server, unanswered, pending }, options) }
 }
 
 /** What the Fetch API would hide: Node keeps the first of two Authorization headers, and joins others. */
@@ -81,6 +89,7 @@ function problemOf(incoming: IncomingMessage): string | undefined {
   const repeated = ['authorization', 'host', 'content-type'].find((name) => (seen.get(name) ?? 0) > 1)
   if (repeated !== undefined) return `the header ${repeated} may be given once only`
   if (!seen.has('host')) return 'the header host is missing'
+  if (!HOST.test(incoming.headers.host ?? '')) return 'the header host is malformed'
   if (!incoming.url?.startsWith('/')) return 'the request target must be an absolute path'
   return undefined
 }
@@ -117,14 +126,20 @@ const listen = (server: Server, { port, address }: ServeOptions): Promise<void> 
     })
   })
 
-async function stop(
-  server: Server,
-  pending: Set<Promise<unknown>>,
-  { drainMs, log }: ServeOptions,
-): Promise<void> {
+interface Running {
+  readonly server: Server
+  readonly unanswered: ReadonlySet<ServerResponse>
+  readonly pending: ReadonlySet<Promise<unknown>>
+}
+
+async function stop({ server, unanswered, pending }: Running, { drainMs, log }: ServeOptions): Promise<void> {
   log('info', 'draining', { drainMs })
   // A client that gets this header does not reuse its connection, so that none is cut between two requests.
-  server.prependListener('request', (_incoming, outgoing) => outgoing.setHeader('Connection', 'close'))
+  const announceEnd = (outgoing: ServerResponse) => {
+    if (!outgoing.headersSent) outgoing.setHeader('Connection', 'close')
+  }
+  for (const outgoing of unanswered) announceEnd(outgoing)
+  server.prependListener('request', (_incoming, outgoing) => announceEnd(outgoing))
   await sleep(drainMs)
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()

@@ -72,7 +72,13 @@ export type Failure =
   | { readonly reason: 'account_invalid'; readonly name: string; readonly causes: readonly Cause[] }
   | { readonly reason: 'accounts_collide'; readonly name: string; readonly usernames: readonly string[] }
   | { readonly reason: 'release_terminating'; readonly name: string; readonly release: string }
-  | { readonly reason: 'credential_changed'; readonly name: string; readonly message: string }
+  | {
+      readonly reason: 'credential_changed'
+      readonly name: string
+      readonly message: string
+      /** The preconditions of the caller that did not hold: `uid`, `resourceVersion`. */
+      readonly fields: readonly string[]
+    }
   | {
       readonly reason: 'secret_foreign'
       readonly name: string

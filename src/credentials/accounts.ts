@@ -13,7 +13,7 @@ export function findAccount(declared: Declarations, name: CredentialName): Resul
   const credential = credentialNameOf(name)
   const here = declared.accounts.filter(({ username }) => accountNameOf(username) === name.account)
   if (here.some(({ owner }) => owner === 'platform')) {
-    return fail({ reason: 'credential_not_found', name: credential, why: whyUndeclared(declared, name) })
+    return fail({ reason: 'credential_not_found', name: credential })
   }
 
   const malformed = declared.malformed.filter(({ username }) => accountNameOf(username) === name.account)

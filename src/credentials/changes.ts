@@ -1,20 +1,21 @@
+import { textAt } from '../core/json.ts'
 import type { Secret } from '../k8s/objects.ts'
-import { type HistoryEntry, readRecord } from './record.ts'
+import { readRecord } from './record.ts'
 
 const WORDS = { Mint: 'issued', Revoke: 'revoked', Migrate: 'migrated' } as const
 
 /**
- * Why a precondition did not hold, in words that name who was faster. `known` is the newest history entry that the
- * caller of this function saw before; when it is still the newest, only metadata has moved.
+ * Why a precondition did not hold, in words that name who was faster. `before` is the Secret as it was read earlier in the
+ * same request: when the stored value is still the same, only metadata has moved.
  */
-export function describeChange(name: string, now: Secret | undefined, known?: HistoryEntry): string {
+export function describeChange(name: string, now: Secret | undefined, before?: Secret): string {
   if (now === undefined) return `credential ${name} no longer exists`
   const newest = readRecord(now.metadata.annotations)?.history[0]
-  if (newest === undefined || isSame(newest, known)) return `credential ${name} changed: read it again`
+  if (newest === undefined || holdsTheSame(now, before)) return `credential ${name} changed: read it again`
   const { operation, by, at } = newest
   if (operation === 'Create') return `credential ${name} created at ${at}`
   return `credential ${name} changed: password ${WORDS[operation]} by ${by} at ${at}`
 }
 
-const isSame = (a: HistoryEntry, b: HistoryEntry | undefined): boolean =>
-  b !== undefined && a.operation === b.operation && a.at === b.at && a.by === b.by
+const holdsTheSame = (now: Secret, before: Secret | undefined): boolean =>
+  before !== undefined && textAt(now, 'data', 'password') === textAt(before, 'data', 'password')

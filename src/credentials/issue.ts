@@ -123,11 +123,14 @@ function checkPreconditions(
   name: string,
   { uid, resourceVersion }: CallerPreconditions,
 ): Result<undefined> {
-  const holds =
-    (uid === undefined || uid === secret?.metadata.uid) &&
-    (resourceVersion === undefined || resourceVersion === secret?.metadata.resourceVersion)
-  if (holds) return ok(undefined)
-  return fail({ reason: 'credential_changed', name, message: describeChange(name, secret) })
+  const fields = [
+    ...(uid === undefined || uid === secret?.metadata.uid ? [] : ['uid']),
+    ...(resourceVersion === undefined || resourceVersion === secret?.metadata.resourceVersion
+      ? []
+      : ['resourceVersion']),
+  ]
+  if (fields.length === 0) return ok(undefined)
+  return fail({ reason: 'credential_changed', name, message: describeChange(name, secret), fields })
 }
 
 /** A leftover's history belongs to another account: the record starts anew. */
@@ -146,16 +149,20 @@ function intentOf(
   credential: string,
 ): Intent {
   const { namespace, name: secretName } = of
-  const common = { credential, namespace, secretName, stored, known: undefined }
+  const common = {
+    credential,
+    namespace,
+    secretName,
+    stored,
+    before: holder.is === 'absent' ? undefined : holder.secret,
+  }
   const secret = newSecret(of, stored, record)
   if (holder.is === 'ours') {
-    const known = holder.record.history[0]
     const write = { kind: 'update', secret: changedSecret(of, holder.secret, stored, record) } as const
-    return { ...common, known, write }
+    return { ...common, write }
   }
   if (holder.is === 'leftover') {
-    const known = holder.record.history[0]
-    return { ...common, known, write: { kind: 'replace', leftover: holder.secret, secret } }
+    return { ...common, write: { kind: 'replace', leftover: holder.secret, secret } }
   }
   return { ...common, write: { kind: 'create', secret } }
 }

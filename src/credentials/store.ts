@@ -4,7 +4,6 @@ import type { Kube, WriteOptions } from '../k8s/kube.ts'
 import type { Secret, StoredSecret } from '../k8s/objects.ts'
 import { holdsValue } from './account-secret.ts'
 import { describeChange } from './changes.ts'
-import type { HistoryEntry } from './record.ts'
 
 /** One conditional write, and what must be known to tell how it ended. */
 export interface Intent {
@@ -17,8 +16,8 @@ export interface Intent {
     | { readonly kind: 'create'; readonly secret: Secret }
     | { readonly kind: 'update'; readonly secret: StoredSecret }
     | { readonly kind: 'replace'; readonly leftover: StoredSecret; readonly secret: Secret }
-  /** The newest history entry of the object that was read. */
-  readonly known: HistoryEntry | undefined
+  /** The object that was read, if there was one. */
+  readonly before: StoredSecret | undefined
 }
 
 type Writer = Pick<Kube, 'getSecret' | 'createSecret' | 'updateSecret' | 'deleteSecret'>
@@ -90,16 +89,16 @@ async function settle(
 
 /** Somebody was faster. Names who, when the object can still be read. */
 function changed(
-  { credential, secretName, known }: Intent,
+  { credential, secretName, before }: Intent,
   now: Result<StoredSecret | undefined>,
 ): Result<never> {
   if (now.ok && now.value?.metadata.deletionTimestamp !== undefined) {
     return fail({ reason: 'secret_terminating', name: credential, secret: secretName })
   }
   const message = now.ok
-    ? describeChange(credential, now.value, known)
+    ? describeChange(credential, now.value, before)
     : `credential ${credential} changed: read it again`
-  return fail({ reason: 'credential_changed', name: credential, message })
+  return fail({ reason: 'credential_changed', name: credential, message, fields: [] })
 }
 
 const isWhatWeWrote = ({ stored, write }: Intent, now: StoredSecret): boolean =>

@@ -3,15 +3,25 @@ import type { Caller } from '../auth/authenticator.ts'
 import { fail, type Result } from '../core/result.ts'
 import type { Services } from './services.ts'
 
-/** Retries of proxies and clients send these headers, and a retry is another mint: refused before anything is read. */
-const RETRY_HEADERS = ['Idempotency-Key', 'X-Idempotency-Key']
+/**
+ * With these a proxy or client may send a request again, which is another mint; or it asks for a condition that would
+ * silently not hold. Refused before anything is read.
+ */
+const REFUSED_HEADERS = [
+  'Idempotency-Key',
+  'X-Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'If-Modified-Since',
+  'If-Unmodified-Since',
+]
 
 export function refuseRetryHeaders(headers: Headers): Result<undefined> {
-  const sent = RETRY_HEADERS.find((name) => headers.has(name))
+  const sent = REFUSED_HEADERS.find((name) => headers.has(name))
   if (sent === undefined) return { ok: true, value: undefined }
   return fail({
     reason: 'request_malformed',
-    message: `${sent} is not supported: every mint is a new password; send resourceVersion as a precondition instead`,
+    message: `${sent} is not supported: every mint is a new password; send spec.preconditions in the body instead`,
   })
 }
 

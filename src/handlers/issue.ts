@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Caller } from '../auth/authenticator.ts'
-import type { Result } from '../core/result.ts'
+import type { LogLevel } from '../core/deps.ts'
+import { fail, type Result } from '../core/result.ts'
 import { type Issued, issue, type Order } from '../credentials/issue.ts'
 import { credentialNameOf } from '../credentials/naming.ts'
 import { readState, type Target } from '../credentials/state.ts'
@@ -29,7 +30,7 @@ export const issueRoute =
     const startedAt = services.deps.now()
     const outcome = await respond(services, operation, c)
     const answer = answerOf(services, outcome)
-    services.deps.log(answer.status < 500 ? 'info' : 'error', 'credential', {
+    services.deps.log(levelOf(answer.status, outcome), 'credential', {
       operation,
       namespace: c.req.param('namespace'),
       credential: c.req.param('name'),
@@ -41,6 +42,10 @@ export const issueRoute =
     })
     return answer
   }
+
+/** A caller who hangs up is no fault of ours. */
+const levelOf = (status: number, { result }: Outcome): LogLevel =>
+  status < 500 || (!result.ok && result.failure.reason === 'caller_gone') ? 'info' : 'error'
 
 /** Each step is named, in order, and final when it fails. */
 async function respond(services: Services, operation: Operation, c: Context<AppEnv>): Promise<Outcome> {
@@ -57,10 +62,13 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
 
   const known = { target: target.value, caller: caller.value }
   const asked = await readRequest(services, request, target.value, signal)
+  // No time is left to ask anything: what follows would only blame the API server for that.
+  if (!asked.ok && asked.failure.reason === 'caller_gone') return { ...known, result: asked }
   const [allowed, state] = await Promise.all([
     services.authorize(caller.value, accessOf(services, operation, target.value), { signal }),
     asked.ok ? readState(services, target.value, { signal }) : asked,
   ])
+  if (request.signal.aborted) return { ...known, result: fail({ reason: 'caller_gone' }) }
   // Nothing that was read counts before the review has allowed the request.
   if (!allowed.ok) return { ...known, result: allowed }
   if (!asked.ok) return { ...known, result: asked }

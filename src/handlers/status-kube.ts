@@ -13,11 +13,14 @@ export const kubeRows: { readonly [R in KubeFailure['reason']]: Row<R> } = {
   kube_quota_exceeded: ({ quota }) => internal(`resource quota ${quota} is exceeded`),
   kube_namespace_terminating: ({ namespace }) => internal(`namespace ${namespace} is being terminated`),
   kube_immutable: () => internal('the object is immutable'),
-  kube_invalid: ({ call }) => ({
-    code: 400,
-    reason: 'BadRequest',
-    message: `the Kubernetes API refused to ${call}: check selectors, limit and continue`,
-  }),
+  kube_invalid: ({ call }) =>
+    call.startsWith('list ')
+      ? {
+          code: 400,
+          reason: 'BadRequest',
+          message: `the Kubernetes API refused to ${call}: check the selectors and the limit, or list again without continue`,
+        }
+      : internal(`the Kubernetes API refused to ${call}: what this function sent was not valid`),
   kube_expired: () => ({
     code: 410,
     reason: 'Expired',

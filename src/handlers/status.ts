@@ -87,10 +87,14 @@ const credentialRows = {
     ),
   release_terminating: ({ name, release }, group) =>
     conflict(`HelmRelease "${release}" is being deleted, and its credentials with it`, name, group),
-  credential_changed: ({ name, message }, group) =>
-    conflict(message, name, group, [
-      { reason: 'FieldValueInvalid', message, field: 'spec.preconditions.resourceVersion' },
-    ]),
+  credential_changed: ({ name, message, fields }, group) => {
+    const causes = fields.map((field) => ({
+      reason: 'FieldValueInvalid',
+      message,
+      field: `spec.preconditions.${field}`,
+    }))
+    return conflict(message, name, group, causes.length === 0 ? undefined : causes)
+  },
   secret_foreign: ({ name, secret, why }, group) =>
     conflict(
       `Secret "${secret}" is not an account Secret of this credential and is left alone: ${why}; delete it to mint`,

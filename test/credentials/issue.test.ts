@@ -243,22 +243,26 @@ describe('what holds the name', () => {
 describe('preconditions', () => {
   const issued = `credential ${CREDENTIAL} changed: password issued by jane@example.org at 2026-10-01T08:00:00Z`
   test.each([
-    [{ resourceVersion: '9' }, accountSecret(), issued],
-    [{ uid: 'other' }, accountSecret(), issued],
-    [{ uid: 'secret-uid-1', resourceVersion: '9' }, accountSecret(), issued],
-    [{ uid: 'other', resourceVersion: '10' }, accountSecret(), issued],
-    [{ resourceVersion: '10' }, undefined, `credential ${CREDENTIAL} no longer exists`],
-    [{ uid: 'secret-uid-1' }, undefined, `credential ${CREDENTIAL} no longer exists`],
-    [{ uid: 'other' }, leftoverOf('Minted'), issued],
-  ])('%j that do not hold write nothing and say what happened', async (preconditions, secret, message) => {
-    const { result, called, events } = await run(stateWith(secret), { preconditions })
-    expect(result).toEqual({
-      ok: false,
-      failure: { reason: 'credential_changed', name: CREDENTIAL, message },
-    })
-    expect(called).toEqual([])
-    expect(events).toEqual([])
-  })
+    [{ resourceVersion: '9' }, accountSecret(), issued, ['resourceVersion']],
+    [{ uid: 'other' }, accountSecret(), issued, ['uid']],
+    [{ uid: 'secret-uid-1', resourceVersion: '9' }, accountSecret(), issued, ['resourceVersion']],
+    [{ uid: 'other', resourceVersion: '10' }, accountSecret(), issued, ['uid']],
+    [{ uid: 'other', resourceVersion: '9' }, accountSecret(), issued, ['uid', 'resourceVersion']],
+    [{ resourceVersion: '10' }, undefined, `credential ${CREDENTIAL} no longer exists`, ['resourceVersion']],
+    [{ uid: 'secret-uid-1' }, undefined, `credential ${CREDENTIAL} no longer exists`, ['uid']],
+    [{ uid: 'other' }, leftoverOf('Minted'), issued, ['uid']],
+  ])(
+    '%j that do not hold write nothing and say what happened',
+    async (preconditions, secret, message, fields) => {
+      const { result, called, events } = await run(stateWith(secret), { preconditions })
+      expect(result).toEqual({
+        ok: false,
+        failure: { reason: 'credential_changed', name: CREDENTIAL, message, fields },
+      })
+      expect(called).toEqual([])
+      expect(events).toEqual([])
+    },
+  )
 
   test.each([
     { resourceVersion: '10' },

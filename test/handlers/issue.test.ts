@@ -294,6 +294,8 @@ test('a body that never ends does not hold the request for longer than a write c
   })
   const answer = await call(MINT, { ...POST, body, duplex: 'half' } as RequestInit)
   expect(answer.status).toBe(504)
+  // Nobody is blamed who was not slow.
+  expect(await messageOf(answer)).toContain('the time was over: nothing was written')
   expect(writes()).toBe(0)
 })
 

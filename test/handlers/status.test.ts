@@ -214,7 +214,12 @@ const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]
     says: /postgres-orders.*being deleted/,
   },
   credential_changed: {
-    failure: { reason: 'credential_changed', name: NAME, message: `credential ${NAME} no longer exists` },
+    failure: {
+      reason: 'credential_changed',
+      name: NAME,
+      message: `credential ${NAME} no longer exists`,
+      fields: ['resourceVersion'],
+    },
     answer: {
       ...conflict,
       details: {

@@ -194,8 +194,8 @@ export function requests({ backend, tenant }: Contract): void {
   })
 
   describe('a header', () => {
-    test.each(['Idempotency-Key', 'X-Idempotency-Key'])(
-      '%s makes proxies mint twice and is refused',
+    test.each(['Idempotency-Key', 'X-Idempotency-Key', 'If-Match', 'If-None-Match'])(
+      '%s promises what a mint does not do, and is refused',
       async (name) => {
         const acme = await orders()
         const options: CallOptions = { headers: { [name]: 'x' } }
