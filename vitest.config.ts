@@ -11,6 +11,8 @@ const REAL = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 900_00
 export default defineConfig({
   test: {
     reporters: ['default', './test/vitest/tally.ts'],
+    // Much of what is tested waits: a second worker uses the time on a machine with two cores.
+    maxWorkers: 2,
     projects: [
       project('unit', [
         '{core,k8s,auth,credentials,definitions,formats,handlers,sandbox,client,docs,cli}/**/*',
