@@ -155,6 +155,10 @@ test('a CA that was rotated, by a swapped link as the kubelet does it, is truste
   now += 60_000
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
   expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+  // What was set up under the old one is not kept.
+  const open = () =>
+    new Promise<number>((resolve) => void server.getConnections((_, count) => resolve(count)))
+  await expect.poll(open).toBe(1)
 })
 
 test('a 401 makes the CA be read again too: the next connection trusts the new one', async () => {
@@ -180,4 +184,20 @@ test('a 401 makes the CA be read again too: the next connection trusts the new o
   accepted = 'Bearer two'
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
   expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+})
+
+test('the connection of a 401 whose answer nobody reads is let go', async () => {
+  const tokenFile = join(await temporaryFolder(), 'token')
+  await writeFile(tokenFile, 'one')
+  const letGo = Promise.withResolvers<void>()
+  const { url } = await serve(({ headers }, response) => {
+    if (headers.authorization === 'Bearer two') return answerJson(response, secret)
+    response.once('close', letGo.resolve)
+    // Never ends by itself.
+    void writeFile(tokenFile, 'two').then(() => response.writeHead(401).write('{'))
+  })
+  // Longer than the test may take: at its time limit a call lets go of everything.
+  const kube = kubeOver(inClusterFetch({ url, caFile: 'none', tokenFile, now: () => 0 }), 60_000)
+  expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+  await letGo.promise
 })
