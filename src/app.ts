@@ -1,10 +1,14 @@
 import { type Context, Hono } from 'hono'
 import type { RequestContext } from './core/deps.ts'
 import type { Failure } from './core/failure.ts'
+import type { Verb } from './core/metrics.ts'
 import { crashed, statusOf } from './handlers/answer.ts'
 import { getRoute, listRoute } from './handlers/credentials.ts'
+import { groupRoute, groupsRoute, resourcesRoute } from './handlers/discovery.ts'
 import { livez, readyz, versionRoute } from './handlers/health.ts'
 import { issueRoute } from './handlers/issue.ts'
+import { measure } from './handlers/measure.ts'
+import { openApiV2Route, openApiV3Routes } from './handlers/openapi.ts'
 import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
 import { checkTarget } from './handlers/target.ts'
 
@@ -13,6 +17,8 @@ type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
 interface Route {
   readonly method: 'GET' | 'POST'
   readonly path: string
+  /** What it is counted as. */
+  readonly verb: Verb | 'health'
   readonly handler: Handler
 }
 
@@ -23,15 +29,32 @@ export type App = (request: Request, context: RequestContext) => Promise<Respons
 const routesOf = (services: Services): readonly Route[] => {
   const version = `/apis/${services.group}/${API_VERSION}`
   const credentials = `${version}/namespaces/:namespace/credentials`
+  const openApiV3 = openApiV3Routes(services)
   return [
-    { method: 'GET', path: '/livez', handler: livez },
-    { method: 'GET', path: '/healthz', handler: livez },
-    { method: 'GET', path: '/readyz', handler: readyz(services) },
-    { method: 'GET', path: '/version', handler: versionRoute(services) },
-    { method: 'GET', path: credentials, handler: listRoute(services) },
-    { method: 'GET', path: `${credentials}/:name`, handler: getRoute(services) },
-    { method: 'POST', path: `${credentials}/:name/mint`, handler: issueRoute(services, 'Mint') },
-    { method: 'POST', path: `${credentials}/:name/revoke`, handler: issueRoute(services, 'Revoke') },
+    { method: 'GET', path: '/livez', verb: 'health', handler: livez },
+    { method: 'GET', path: '/healthz', verb: 'health', handler: livez },
+    { method: 'GET', path: '/readyz', verb: 'health', handler: readyz(services) },
+    { method: 'GET', path: '/version', verb: 'other', handler: versionRoute(services) },
+    { method: 'GET', path: '/apis', verb: 'discovery', handler: groupsRoute(services) },
+    { method: 'GET', path: `/apis/${services.group}`, verb: 'discovery', handler: groupRoute(services) },
+    { method: 'GET', path: version, verb: 'discovery', handler: resourcesRoute(services) },
+    { method: 'GET', path: '/openapi/v2', verb: 'openapi', handler: openApiV2Route(services) },
+    { method: 'GET', path: '/openapi/v3', verb: 'openapi', handler: openApiV3.index },
+    { method: 'GET', path: `/openapi/v3${version}`, verb: 'openapi', handler: openApiV3.document },
+    { method: 'GET', path: credentials, verb: 'list', handler: listRoute(services) },
+    { method: 'GET', path: `${credentials}/:name`, verb: 'get', handler: getRoute(services) },
+    {
+      method: 'POST',
+      path: `${credentials}/:name/mint`,
+      verb: 'mint',
+      handler: issueRoute(services, 'Mint'),
+    },
+    {
+      method: 'POST',
+      path: `${credentials}/:name/revoke`,
+      verb: 'revoke',
+      handler: issueRoute(services, 'Revoke'),
+    },
   ]
 }
 
@@ -42,7 +65,17 @@ export function createApp(services: Services): App {
   const routes = routesOf(services)
   const hono = new Hono<AppEnv>()
 
-  for (const { method, path, handler } of routes) hono.on(method, path, handler)
+  hono.use(measure(deps))
+  hono.use(async (c, next) => {
+    const target = checkTarget(c.env.rawTarget ?? targetOf(c.req.url))
+    return target.ok ? next() : refuse(target.failure)
+  })
+  for (const { method, path, verb, handler } of routes) {
+    hono.on(method, path, (c) => {
+      c.set('verb', verb)
+      return handler(c)
+    })
+  }
   for (const { method, path } of routes) hono.all(path, (c) => refuse(wrongMethod(c, method)))
   hono.all(`${version}/credentials`, () =>
     refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
@@ -57,8 +90,6 @@ export function createApp(services: Services): App {
   })
 
   return async (request, context) => {
-    const target = checkTarget(context.rawTarget ?? targetOf(request.url))
-    if (!target.ok) return refuse(target.failure)
     try {
       return await hono.fetch(request, context)
     } catch {

@@ -15,7 +15,7 @@ import { openKubeconfig } from './k8s/node-kubeconfig.ts'
 import { VERSION } from './version.ts'
 
 /** Beside `src` and beside `dist` alike. */
-const ROLES = new URL('../knative/rbac/', import.meta.url)
+const ROLES = new URL('../deploy/base/rbac/', import.meta.url)
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)

@@ -20,6 +20,13 @@ export interface Config {
   readonly kubeUrl: string
   readonly kubeCaFile: string
   readonly kubeTokenFile: string
+  /** The serving certificate. Undefined: plain HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** Whether kube-apiserver's front proxy is believed. */
+  readonly frontProxy: boolean
+  readonly requestHeaderMaxAgeMs: number
+  /** Undefined: nobody asks for metrics. */
+  readonly metricsPort: number | undefined
 }
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -65,6 +72,13 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     ),
     kubeCaFile: env.MINTONCE_KUBE_CA_FILE || `${SERVICE_ACCOUNT}/ca.crt`,
     kubeTokenFile: env.MINTONCE_KUBE_TOKEN_FILE || `${SERVICE_ACCOUNT}/token`,
+    tls: readTls(env, problems),
+    frontProxy: read.oneOf('MINTONCE_FRONT_PROXY', 'off', ['off', 'on']) === 'on',
+    requestHeaderMaxAgeMs: read.whole('MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', 30, 1, 300) * 1000,
+    metricsPort: env.MINTONCE_METRICS_PORT ? read.whole('MINTONCE_METRICS_PORT', 0, 0, 65_535) : undefined,
+  }
+  if (config.frontProxy && config.tls === undefined) {
+    problems.push('MINTONCE_FRONT_PROXY: needs MINTONCE_TLS_CERT_FILE: only TLS shows who the proxy is')
   }
   if (config.deadlineMs <= 2 * config.kubeTimeoutMs) {
     problems.push('MINTONCE_DEADLINE_SECONDS: must be more than twice MINTONCE_KUBE_TIMEOUT_SECONDS')
@@ -90,6 +104,11 @@ const KNOWN = new Set([
   'MINTONCE_KUBE_URL',
   'MINTONCE_KUBE_CA_FILE',
   'MINTONCE_KUBE_TOKEN_FILE',
+  'MINTONCE_TLS_CERT_FILE',
+  'MINTONCE_TLS_KEY_FILE',
+  'MINTONCE_FRONT_PROXY',
+  'MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS',
+  'MINTONCE_METRICS_PORT',
 ])
 
 /** A misspelt variable would silently leave a default in force. Service links of a pod (`MINTONCE_PORT…`) are none. */
@@ -105,6 +124,16 @@ const unknownVariables = (env: Env): readonly string[] =>
 function inClusterUrl({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port }: Env): string {
   if (host === undefined) return 'https://kubernetes.default.svc'
   return `https://${host.includes(':') ? `[${host}]` : host}:${port ?? '443'}`
+}
+
+function readTls(env: Env, problems: string[]): Config['tls'] {
+  const certFile = env.MINTONCE_TLS_CERT_FILE || undefined
+  const keyFile = env.MINTONCE_TLS_KEY_FILE || undefined
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile }
+  if (certFile !== undefined)
+    problems.push('MINTONCE_TLS_KEY_FILE: must be set beside MINTONCE_TLS_CERT_FILE')
+  if (keyFile !== undefined) problems.push('MINTONCE_TLS_CERT_FILE: must be set beside MINTONCE_TLS_KEY_FILE')
+  return undefined
 }
 
 function readersOf(env: Env, problems: string[]) {

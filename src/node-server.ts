@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { App } from './app.ts'
 import type { Log } from './core/deps.ts'
+import { linesOf } from './core/headers.ts'
 import { statusOf } from './handlers/answer.ts'
+import type { Tls } from './node-tls.ts'
 
 interface ServeOptions {
   readonly app: App
@@ -15,6 +17,8 @@ interface ServeOptions {
   /** How long connections are still taken after `stop` was asked for: a proxy notices late. */
   readonly drainMs: number
   readonly log: Log
+  /** HTTPS. Undefined: plain HTTP, and nobody has a client certificate. */
+  readonly tls?: Tls | undefined
 }
 
 export interface Serving {
@@ -32,17 +36,38 @@ const RECEIVE_MS = 30_000
 /** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
+const LIMITS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  headersTimeout: RECEIVE_MS,
+  requestTimeout: RECEIVE_MS,
+  // Checked by `problemOf`, so that the answer is a Status.
+  requireHostHeader: false,
+} as const
+
 /** Serves the app over HTTP/1.1. Rejects when the address cannot be listened on. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { app, log, group } = options
+  const { app, log, group, tls } = options
   const pending = new Set<Promise<unknown>>()
   const afterResponse = (work: Promise<unknown>) => {
     const tracked = work.catch(() => undefined).finally(() => pending.delete(tracked))
     pending.add(tracked)
   }
   const listener = getRequestListener(
-    (request, bindings) =>
-      app(request, { rawTarget: (bindings as HttpBindings).incoming.url ?? '', afterResponse }),
+    (request, bindings) => {
+      const { incoming, outgoing } = bindings as HttpBindings
+      const clientCertificate = tls?.certificateOf(incoming.socket)
+      // It was checked when it was shown: what has become trusted since counts from the next handshake on.
+      if (clientCertificate === undefined && tls?.hasCertificate(incoming.socket)) {
+        outgoing.setHeader('Connection', 'close')
+      }
+      return app(request, {
+        rawTarget: incoming.url ?? '',
+        headerLines: linesOf(incoming.rawHeaders),
+        ...(clientCertificate === undefined ? {} : { clientCertificate }),
+        afterResponse,
+      })
+    },
     {
       overrideGlobalObjects: false,
       errorHandler: () => malformed('the request line or a header is malformed', group),
@@ -56,17 +81,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     if (problem === undefined) listener(incoming, outgoing).catch(() => outgoing.destroy())
     else void answerRaw(outgoing, malformed(problem, group)).catch(() => outgoing.destroy())
   }
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: RECEIVE_MS,
-      requestTimeout: RECEIVE_MS,
-      // Checked by `problemOf`, so that the answer is a Status.
-      requireHostHeader: false,
-    },
-    handle,
-  )
+  const server = tls === undefined ? createServer(LIMITS) : tls.createServer(LIMITS)
+  server.on('request', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // The client would take this for the answer to what it sent before, which may be a mint that is under way.
     const waits = [...unanswered].some(({ req }) => req.socket === socket && req.complete)

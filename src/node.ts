@@ -3,15 +3,19 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config.ts'
+import type { Log } from './core/deps.ts'
 import { parseJson, textAt } from './core/json.ts'
 import { createLog } from './core/log.ts'
+import { noMetrics } from './core/metrics.ts'
 import { decodeData } from './core/text.ts'
 import { inClusterFetch } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
+import type { MetricsServing } from './node-metrics.ts'
 import { serve } from './node-server.ts'
 import { createServices } from './services.ts'
+import { VERSION } from './version.ts'
 
-/** HTTP on `$PORT`: what runs on Knative. */
+/** On `$PORT`: HTTP on Knative, HTTPS behind an APIService. */
 async function main(): Promise<void> {
   const config = await readConfig(process.env, {
     readText: (path) => readFile(path, 'utf8'),
@@ -20,19 +24,37 @@ async function main(): Promise<void> {
   })
   const now = () => Date.now()
   const log = createLog(config.logLevel, now, (line) => process.stdout.write(`${line}\n`))
-  const deps = { now, randomBytes: (length: number) => new Uint8Array(random(length)), log }
+  const measuring = await openMetrics(config, log)
+  const metrics = measuring?.metrics ?? noMetrics
+  const deps = { now, randomBytes: (length: number) => new Uint8Array(random(length)), log, metrics }
   const kube = inClusterFetch({
     url: config.kubeUrl,
     caFile: config.kubeCaFile,
     tokenFile: config.kubeTokenFile,
     now,
   })
+  // Loaded only where it is used: on Knative TLS ends before the process.
+  const { tls, ...front } =
+    config.tls === undefined
+      ? { tls: undefined }
+      : await (await import('./node-front.ts')).openFront(config.tls, config, { kube, deps })
   const app = createApp(
-    createServices(config, { deps, kube, fetchFor: createIssuerFetch, instance: hostname() }),
+    createServices(config, { deps, kube, fetchFor: createIssuerFetch, instance: hostname(), ...front }),
   )
   const { group, port, listenAddress: address, drainMs } = config
-  const serving = await serve({ app, group, port, address, drainMs, log })
-  stopOnSignal(serving.stop, config)
+  const serving = await serve({ app, group, port, address, drainMs, log, tls })
+  // Still counting while what is in flight ends.
+  stopOnSignal(() => serving.stop().then(measuring?.stop), config)
+}
+
+/** Only where they are asked for: a start without them does not load what they need. */
+async function openMetrics(
+  { metricsPort: port, listenAddress: address }: Config,
+  log: Log,
+): Promise<MetricsServing | undefined> {
+  if (port === undefined) return undefined
+  const { openMetrics: open } = await import('./node-metrics.ts')
+  return open({ port, address, version: VERSION, log })
 }
 
 function stopOnSignal(stop: () => Promise<void>, { drainMs, deadlineMs }: Config): void {

@@ -1,5 +1,6 @@
 import { createAuthorize } from './auth/access-review.ts'
-import { createAuthenticate } from './auth/authenticate.ts'
+import { authorizationHeader, createAuthenticate } from './auth/authenticate.ts'
+import type { Authenticator } from './auth/authenticator.ts'
 import { createJwtAuthenticator } from './auth/jwt.ts'
 import { createTokenReviewAuthenticator } from './auth/token-review.ts'
 import type { Config } from './config.ts'
@@ -17,6 +18,10 @@ export interface Runtime {
   /** To issuers of tokens: a fetch that trusts this CA (PEM), or the runtime's own when there is none. */
   readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
   readonly instance: string
+  /** Ways to know a caller that only this runtime has; asked before all others. */
+  readonly authenticators?: readonly Authenticator[]
+  /** What this runtime still waits for before it can serve everybody; undefined when for nothing. */
+  readonly waitsFor?: () => string | undefined
 }
 
 type Settings = Pick<
@@ -33,11 +38,12 @@ type Settings = Pick<
 /** Puts the parts together. Calls nothing yet. */
 export function createServices(
   settings: Settings,
-  { deps, kube: fetch, fetchFor, instance }: Runtime,
+  { deps, kube: fetch, fetchFor, instance, authenticators = [], waitsFor = () => undefined }: Runtime,
 ): Services {
-  const { now, log } = deps
+  const { now, log, metrics } = deps
   const { audiences, issuers, clockToleranceSeconds } = settings
-  const kube = createKube({ fetch, timeoutMs: settings.kubeTimeoutMs, reportingInstance: instance })
+  const timeoutMs = settings.kubeTimeoutMs
+  const kube = createKube({ fetch, timeoutMs, reportingInstance: instance, now, metrics })
   return {
     group: settings.group,
     deadlineMs: settings.deadlineMs,
@@ -45,12 +51,20 @@ export function createServices(
     version: VERSION,
     deps,
     kube,
-    definitions: createDefinitionLookup({ kube, now, maxAgeMs: settings.definitionsMaxAgeMs }),
+    definitions: createDefinitionLookup({
+      kube,
+      now,
+      maxAgeMs: settings.definitionsMaxAgeMs,
+      timeoutMs: settings.kubeTimeoutMs,
+    }),
     // In this order; a new way to know a caller is a file and a line here.
     authenticate: createAuthenticate([
+      ...authenticators,
+      authorizationHeader,
       createJwtAuthenticator({ issuers, fetchFor, now, log, clockToleranceSeconds }),
       createTokenReviewAuthenticator({ kube, audiences, log }),
     ]),
     authorize: createAuthorize({ kube }),
+    waitsFor,
   }
 }

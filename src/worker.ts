@@ -2,14 +2,18 @@ import { type App, createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import type { Fetch } from './core/deps.ts'
 import { createLog } from './core/log.ts'
+import { noMetrics } from './core/metrics.ts'
 import { crashed } from './handlers/answer.ts'
 import { createServices } from './services.ts'
 
 interface WorkerEnv {
   /** The way to the Kubernetes API: a service binding. */
   readonly KUBE: { readonly fetch: Fetch }
-  /** Secret binding: sent to the Kubernetes API as bearer token, when the binding does not authenticate by itself. */
-  readonly KUBE_TOKEN?: string
+  /**
+   * Secret binding: sent to the Kubernetes API as bearer token, when the binding does not authenticate by itself. Null is
+   * a variable that workerd did not find in its environment.
+   */
+  readonly KUBE_TOKEN?: string | null
   readonly [variable: string]: unknown
 }
 
@@ -37,11 +41,16 @@ function misconfigured(error: unknown): App {
 async function build(env: WorkerEnv): Promise<App> {
   const texts = Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const config = await readConfig(Object.fromEntries(texts))
+  // Set and ignored, it would look as if kube-apiserver's word counted.
+  if (config.frontProxy)
+    throw new Error('bad configuration:\n  MINTONCE_FRONT_PROXY: a worker sees no client certificate')
   const now = () => Date.now()
   const deps = {
     now,
     randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
     log: createLog(config.logLevel, now, (line) => console.log(line)),
+    // An isolate comes and goes, and has no port to be asked on.
+    metrics: noMetrics,
   }
   return createApp(
     createServices(config, { deps, kube: kubeOf(env), fetchFor: publicFetch, instance: 'worker' }),
@@ -49,7 +58,7 @@ async function build(env: WorkerEnv): Promise<App> {
 }
 
 function kubeOf({ KUBE, KUBE_TOKEN: token }: WorkerEnv): Fetch {
-  if (token === undefined || token === '') return (request) => KUBE.fetch(request)
+  if (token === undefined || token === null || token === '') return (request) => KUBE.fetch(request)
   return (request) => {
     const headers = new Headers(request.headers)
     headers.set('Authorization', `Bearer ${token}`)

@@ -23,16 +23,22 @@ export const createAuthenticate =
 const BEARER = /^bearer +([!-+\--~]+)$/i
 
 /**
- * The bearer token of a request (RFC 6750, section 2.1), or undefined when it has no Authorization header. A header
- * of another kind fails: its sender believes to have said who they are.
+ * The bearer token of a request (RFC 6750, section 2.1), or none when it has no Authorization header. A header of
+ * another kind is `refused`: its sender believes to have said who they are.
  */
-export function presentedBy(headers: Headers): Result<Presented> {
+export function presentedBy(headers: Headers): Pick<Presented, 'token' | 'refused'> {
   const header = headers.get('Authorization')
-  if (header === null) return ok({ token: undefined })
+  if (header === null) return { token: undefined }
   const token = BEARER.exec(header.trim())?.[1]
-  if (token !== undefined) return ok({ token })
+  if (token !== undefined) return { token }
   const why = header.includes(',')
     ? 'more than one Authorization header, or a comma in it'
     : 'the Authorization header is no bearer token'
-  return refuse(why, 'send one header "Authorization: Bearer TOKEN"')
+  return { token: undefined, refused: refuse(why, 'send one header "Authorization: Bearer TOKEN"') }
+}
+
+/** Ends the search when there is an Authorization header that nobody could read. */
+export const authorizationHeader: Authenticator = {
+  name: 'authorization-header',
+  authenticate: async ({ refused }) => refused ?? ok(undefined),
 }

@@ -1,4 +1,4 @@
-import { fromBase64 } from '../core/text.ts'
+import { certificatesIn } from '../core/pem.ts'
 import { type ClaimRules, readClaimRules } from './claim-rules.ts'
 import {
   checkKeys,
@@ -171,21 +171,10 @@ function readAudiences(field: Field, policyField: Field): readonly string[] {
   return audiences
 }
 
-const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g
-const DER_SEQUENCE = 0x30
-
-/** Every block must be a certificate: a private key in this place is a mistake that should not stay. */
 function readCertificates(field: Field): string | undefined {
   const text = textOf(field)
   if (!text) return undefined
-  const blocks = [...text.matchAll(PEM_BLOCK)]
-  const good = blocks.every(
-    ([, label, body]) =>
-      label === 'CERTIFICATE' && fromBase64((body ?? '').replace(/\s/g, ''))?.[0] === DER_SEQUENCE,
-  )
-  const begun = text.split('-----BEGIN ').length - 1
-  if (blocks.length === 0 || blocks.length < begun || !good)
-    invalid(field, 'must be certificates in PEM', '<omitted>')
+  if (certificatesIn(text) === undefined) invalid(field, 'must be certificates in PEM', '<omitted>')
   return text
 }
 

@@ -1,13 +1,24 @@
-import type { Result } from '../core/result.ts'
+import type { ClientCertificate } from '../core/deps.ts'
+import type { HeaderLines } from '../core/headers.ts'
+import type { Failed, Result } from '../core/result.ts'
 import type { Subject } from '../k8s/kube.ts'
 
 /** Who is calling, as an access review wants it. `username` is never empty. */
-export type Caller = Subject
+export interface Caller extends Subject {
+  /** Who it really was, when the caller acts as another (Kubernetes impersonation). */
+  readonly impersonator?: string
+  /** kube-apiserver has authenticated the caller, and told so through its front proxy. */
+  readonly vouchedBy?: 'front-proxy'
+}
 
 /** What a request brought that may say who is calling. */
 export interface Presented {
   /** The bearer token (RFC 6750), if there is one. */
   readonly token: string | undefined
+  /** Why the Authorization header says nobody's name, if it does not. */
+  readonly refused?: Failed
+  readonly headers?: HeaderLines
+  readonly clientCertificate?: ClientCertificate
   readonly signal?: AbortSignal
 }
 

@@ -10,6 +10,15 @@ const AUTHENTICATED = 'system:authenticated'
 export const isCleanName = (name: string): boolean =>
   name === name.trim() && !CONTROL.test(name) && name.isWellFormed()
 
+/** Kubernetes' name or group of everybody whom nobody has vouched for. */
+export const isAnonymous = ({
+  username,
+  groups,
+}: {
+  readonly username: string
+  readonly groups: readonly string[]
+}): boolean => username === 'system:anonymous' || groups.includes('system:unauthenticated')
+
 /** Each group once, the empty one never, and the group of all authenticated users. */
 export const withAuthenticated = (groups: readonly string[]): readonly string[] => [
   ...new Set([...groups.filter((group) => group !== ''), AUTHENTICATED]),

@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { Deps, Fetch } from '../core/deps.ts'
 import { at, isObject, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
+import { createShare } from '../core/share.ts'
 import type { IssuerConfig } from './authentication-config.ts'
 import { type FetchedJson, fetchJson } from './fetch-json.ts'
 import { isSecure, urlOf, wellKnownUrl } from './issuer-url.ts'
@@ -35,15 +36,9 @@ interface Loaded {
   readonly since: number
 }
 
-interface Reading {
-  readonly answer: Promise<Result<Keys>>
-  readonly isAlive: () => boolean
-}
-
 interface State {
   loaded?: Loaded
   failed?: { readonly why: string; readonly since: number }
-  pending?: Reading
 }
 
 /**
@@ -53,6 +48,7 @@ interface State {
 export function createKeySet(options: KeySetOptions): KeySet {
   const { issuer, now, log, timeoutMs } = options
   const state: State = {}
+  const share = createShare<Result<Keys>>({ now, timeoutMs })
   const unavailable = (why: string) =>
     fail({ reason: 'issuer_unavailable', issuer: issuer.url, why }) satisfies Result<Keys>
   /** A clock that was set back makes nothing younger. */
@@ -70,27 +66,10 @@ export function createKeySet(options: KeySetOptions): KeySet {
     return found.ok ? ok(found.keys) : unavailable(found.why)
   }
 
-  function begin(): Reading {
-    const since = now()
-    const reading = { answer: read(since), isAlive: () => isWithin(since, timeoutMs) }
-    state.pending = reading
-    const end = () => {
-      if (state.pending === reading) delete state.pending
-    }
-    reading.answer.then(end, end)
-    return reading
-  }
-
-  /**
-   * Callers share one reading. Each waits for it by its own timer: in workerd the reading dies with the request that
-   * began it, and nobody would ever hear.
-   */
   async function load(signal: AbortSignal | undefined): Promise<Result<Keys>> {
     const { failed } = state
     if (failed !== undefined && isWithin(failed.since, FAILURE_COOL_DOWN_MS)) return unavailable(failed.why)
-    const { answer } = state.pending?.isAlive() ? state.pending : begin()
-    const late = AbortSignal.timeout(timeoutMs)
-    const first = await firstOf(answer, signal === undefined ? late : AbortSignal.any([late, signal]))
+    const first = await share(() => read(now()), signal)
     if (first !== undefined) return first
     return signal?.aborted ? fail({ reason: 'caller_gone' }) : unavailable('did not answer in time')
   }
@@ -107,15 +86,6 @@ export function createKeySet(options: KeySetOptions): KeySet {
       return load(signal)
     },
   }
-}
-
-/** The answer, or undefined when the signal fires first. */
-function firstOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const fired = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
-  return Promise.race([answer, fired])
 }
 
 type FoundKeys = { readonly ok: true; readonly keys: Keys } | { readonly ok: false; readonly why: string }

@@ -4,6 +4,7 @@ import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import type { Deps, Fetch } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
+import { noMetrics } from '../core/metrics.ts'
 import { createIssuerFetch } from '../k8s/node-issuer.ts'
 import { type Serving, serve } from '../node-server.ts'
 import { createServices } from '../services.ts'
@@ -15,6 +16,7 @@ export function createDeps(config: Pick<Config, 'logLevel'>): Deps {
     now,
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     log: createLog(config.logLevel, now, (line) => process.stderr.write(`${line}\n`)),
+    metrics: noMetrics,
   }
 }
 
@@ -34,7 +36,8 @@ export async function runApp(
   }
 }
 
-function whyNotListening(error: unknown, where: string): string {
+/** What to tell the person who started it. */
+export function whyNotListening(error: unknown, where: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') return `${where} is in use: choose another port with PORT (0: any that is free)`
   if (code === 'EACCES') return `${where} is not allowed for this user: choose a port above 1023 with PORT`

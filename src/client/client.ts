@@ -1,11 +1,12 @@
 import type { Fetch } from '../core/deps.ts'
+import { codeOf } from '../core/error-code.ts'
 import { own, parseJson, textAt } from '../core/json.ts'
 
 interface ClientOptions {
   /** Where the function listens: `https://host:port`. */
   readonly baseUrl: string
-  /** Sent as bearer token, with an audience that the function accepts. */
-  readonly token: string
+  /** Sent as bearer token, with an audience that the function accepts. Without one, `fetch` says who calls. */
+  readonly token?: string
   readonly fetch: Fetch
   /** The API group that the function serves. */
   readonly group?: string
@@ -44,7 +45,7 @@ export interface Issued {
   }
 }
 
-type ClientFailure =
+export type ClientFailure =
   /** The function refused: a `metav1.Status`. */
   | {
       readonly kind: 'status'
@@ -53,9 +54,14 @@ type ClientFailure =
       readonly message: string
     }
   /** Somebody between here and the function answered, or what came is no answer of it. */
-  | { readonly kind: 'foreign'; readonly code: number }
-  /** No answer. A mint or a revoke may have been stored all the same. */
-  | { readonly kind: 'silence'; readonly why: string }
+  | {
+      readonly kind: 'foreign'
+      readonly code: number
+      /** kube-apiserver's aggregation layer says that it never reached the function. */
+      readonly undelivered?: true
+    }
+  /** No answer. A mint or a revoke may have been stored all the same, unless `code` says that nothing was sent. */
+  | { readonly kind: 'silence'; readonly why: string; readonly code?: string }
 
 export type Answer<T> =
   | { readonly ok: true; readonly value: T; readonly warnings: readonly string[] }
@@ -107,7 +113,7 @@ export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value)
     }
-    const headers = new Headers({ Authorization: `Bearer ${token}` })
+    const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` })
     if (body !== undefined) headers.set('Content-Type', 'application/json')
     const request = new Request(url, {
       method,
@@ -152,9 +158,12 @@ export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
+/** Whether this can be the name of a namespace or a credential. */
+export const isName = (name: string): boolean => NAME.test(name)
+
 /** A name that is no DNS name would address something else: a mistake of the program that calls. */
 function segment(name: string): string {
-  if (NAME.test(name)) return name
+  if (isName(name)) return name
   throw new TypeError(`not the name of a namespace or a credential: ${JSON.stringify(name)}`)
 }
 
@@ -169,24 +178,33 @@ async function answerTo<T>(
     answer = await fetch(request)
     text = await answer.text()
   } catch (error) {
-    return {
-      ok: false,
-      failure: { kind: 'silence', why: error instanceof Error ? error.message : 'unknown' },
-    }
+    const why = error instanceof Error ? error.message : 'unknown'
+    const code = codeOf(error)
+    return { ok: false, failure: { kind: 'silence', why, ...(code === undefined ? {} : { code }) } }
   }
   const body = parseJson(text)
   const isExpected = own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion
   if (answer.ok && isExpected) return { ok: true, value: body as T, warnings: warningsOf(answer.headers) }
-  return { ok: false, failure: failureOf(answer.status, body) }
+  return { ok: false, failure: failureOf(answer.status, body, text) }
 }
 
-function failureOf(code: number, body: unknown): ClientFailure {
+function failureOf(code: number, body: unknown, text: string): ClientFailure {
   const reason = textAt(body, 'reason')
   const message = textAt(body, 'message')
-  if (own(body, 'kind') !== 'Status' || own(body, 'code') !== code) return { kind: 'foreign', code }
-  if (reason === undefined || message === undefined) return { kind: 'foreign', code }
-  return { kind: 'status', code, reason, message }
+  const isStatus = own(body, 'kind') === 'Status' && own(body, 'code') === code
+  if (isStatus && reason !== undefined && message !== undefined) {
+    return { kind: 'status', code, reason, message }
+  }
+  return { kind: 'foreign', code, ...(code === 503 && UNDELIVERED.test(text) ? { undelivered: true } : {}) }
 }
+
+/**
+ * The aggregation layer's words when no backend is there, none could be dialled, or its certificate is not trusted.
+ * Of other errors ("EOF", "connection reset") the request may have arrived
+ * (k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go, k8s.io/apimachinery/pkg/util/proxy/transport.go).
+ */
+const UNDELIVERED =
+  /^(service unavailable|error trying to reach service: (dial .*|tls: failed to verify certificate: .*))\s*$/
 
 /** The texts of `299 - "…"` (RFC 7234, section 5.5); several headers come joined by commas. */
 const warningsOf = (headers: Headers): readonly string[] =>

@@ -1,3 +1,6 @@
+import type { HeaderLines } from './headers.ts'
+import type { Metrics } from './metrics.ts'
+
 /** Everything impure below an entry, as arguments. An entry builds one, a test builds another. */
 export interface Deps {
   /** Milliseconds since the epoch. */
@@ -5,6 +8,7 @@ export interface Deps {
   /** From a cryptographic generator. */
   readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>
   readonly log: Log
+  readonly metrics: Metrics
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -18,6 +22,15 @@ export interface RequestContext {
   readonly afterResponse: (work: Promise<unknown>) => void
   /** The request target as it stood on the request line (RFC 9112, section 3.2), where the runtime shows it. */
   readonly rawTarget?: string
+  /** Every header field, where the runtime shows them one by one. */
+  readonly headerLines?: HeaderLines
+  /** What the caller showed in the TLS handshake: verified against the request-header CA just now, or not here. */
+  readonly clientCertificate?: ClientCertificate
+}
+
+export interface ClientCertificate {
+  /** The subject's common name. */
+  readonly commonName: string
 }
 
 /** The seam to every HTTP server that we call. */

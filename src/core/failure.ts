@@ -10,6 +10,8 @@ export interface Cause {
 export interface Access {
   readonly verb: string
   readonly group: string
+  /** That of our own API when it is left out. */
+  readonly version?: string
   readonly resource: string
   readonly subresource?: string
   readonly namespace?: string
@@ -59,7 +61,8 @@ export type Failure =
   | { readonly reason: 'request_malformed'; readonly message: string }
   | { readonly reason: 'request_invalid'; readonly name: string; readonly causes: readonly Cause[] }
   | { readonly reason: 'media_type_unsupported'; readonly contentType: string }
-  | { readonly reason: 'not_acceptable' }
+  /** `served` when it is not what a get or list serves. */
+  | { readonly reason: 'not_acceptable'; readonly served?: readonly string[] }
   | { readonly reason: 'body_too_large'; readonly maxBytes: number }
   | { readonly reason: 'route_unknown' }
   | { readonly reason: 'method_not_allowed'; readonly allow: readonly string[]; readonly message: string }
@@ -67,6 +70,8 @@ export type Failure =
   | { readonly reason: 'unauthenticated'; readonly why: string; readonly hint?: string }
   | { readonly reason: 'issuer_unavailable'; readonly issuer: string; readonly why: string }
   | { readonly reason: 'forbidden'; readonly user: string; readonly access: Access }
+  /** The name of an `Impersonate-*` header that means nothing. */
+  | { readonly reason: 'impersonation_unknown'; readonly header: string }
   // What it was asked about.
   | { readonly reason: 'credential_not_found'; readonly name: string; readonly why?: string }
   | { readonly reason: 'account_invalid'; readonly name: string; readonly causes: readonly Cause[] }

@@ -1,5 +1,6 @@
 import { textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
+import { createShare } from '../core/share.ts'
 import type { CallOptions, Kube } from '../k8s/kube.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
 import { parseRules } from './parse.ts'
@@ -22,15 +23,18 @@ interface LookupOptions {
   readonly kube: Pick<Kube, 'listDefinitions'>
   readonly now: () => number
   readonly maxAgeMs: number
+  /** How long a list is waited for. */
+  readonly timeoutMs: number
 }
 
 /**
  * Definitions are cluster-scoped and cannot be looked up by kind: one list serves every mint of the next `maxAgeMs`.
- * Callers at the same time share one list, which no single caller's signal ends; a failure is not kept.
+ * Callers at the same time share one list, which no single caller's signal ends; a failure is not kept. Fails with
+ * `caller_gone` for a caller whose `signal` fires before the list is there.
  */
-export function createDefinitionLookup({ kube, now, maxAgeMs }: LookupOptions): DefinitionLookup {
+export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: LookupOptions): DefinitionLookup {
   let kept: { readonly listedAt: number; readonly definitions: Definitions } | undefined
-  let loading: Promise<Result<Definitions>> | undefined
+  const share = createShare<Result<Definitions>>({ now, timeoutMs })
 
   /** A clock that was set back makes nothing younger. */
   function isFresh(listedAt: number): boolean {
@@ -48,12 +52,15 @@ export function createDefinitionLookup({ kube, now, maxAgeMs }: LookupOptions): 
   }
 
   return {
-    async load() {
+    async load({ signal } = {}) {
       if (kept !== undefined && isFresh(kept.listedAt)) return ok(kept.definitions)
-      loading ??= list().finally(() => {
-        loading = undefined
-      })
-      return loading
+      const loaded = await share(list, signal)
+      if (loaded !== undefined) return loaded
+      return fail(
+        signal?.aborted
+          ? { reason: 'caller_gone' }
+          : { reason: 'kube_timeout', call: 'list ApplicationDefinitions' },
+      )
     },
   }
 }

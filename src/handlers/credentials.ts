@@ -19,6 +19,7 @@ export const getRoute =
     const read = await get(services, c)
     if (!read.ok) return refuse(services, c, read.failure)
     const { view, as } = read.value
+    c.set('kind', view.spec.application.kind)
     if (as === 'object') return json({ ...typeOf(services, 'Credential'), ...view })
     return json(table(services, c, [view], { resourceVersion: view.metadata.resourceVersion }))
   }
@@ -77,12 +78,13 @@ async function list(services: Services, c: Context<AppEnv>): Promise<Result<List
   if (!namespace.ok) return namespace
   const query = parseListQuery(new URL(c.req.url).searchParams)
   if (!query.ok) return query
-  const allowed = await allow(services, c, { verb: 'list', namespace: namespace.value })
+  const { labelSelector, exactName, ...rest } = query.value
+  const named = exactName === undefined ? {} : { name: exactName }
+  const allowed = await allow(services, c, { verb: 'list', namespace: namespace.value, ...named })
   if (!allowed.ok) return allowed
   const as = representationOf(c)
   if (!as.ok) return as
 
-  const { labelSelector, ...rest } = query.value
   const selector = labelSelector === '' ? ACCOUNT_SELECTOR : `${ACCOUNT_SELECTOR},${labelSelector}`
   const options: ListOptions = { ...rest, labelSelector: selector, signal: c.req.raw.signal }
   const page = await services.kube.listSecrets(namespace.value, options)
@@ -98,12 +100,12 @@ async function allow(
   access: Pick<Access, 'verb' | 'namespace' | 'name'>,
 ): Promise<Result<undefined>> {
   const { signal } = c.req.raw
-  const caller = await callerOf(services, c.req.raw, signal)
+  const caller = await callerOf(services, c, signal)
   if (!caller.ok) return caller
   return services.authorize(
     caller.value,
     { group: services.group, resource: 'credentials', ...access },
-    { signal },
+    { signal, isAskedUpstream: true },
   )
 }
 

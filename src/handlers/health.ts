@@ -5,10 +5,12 @@ import type { AppEnv, Services } from './services.ts'
 /** The process answers. */
 export const livez = (): Response => text('ok')
 
-/** The Kubernetes API answers too: without it nothing can be minted. */
+/** The Kubernetes API answers too, and what the runtime needs is there: without it nothing can be minted. */
 export const readyz =
-  ({ kube }: Services) =>
+  ({ kube, waitsFor }: Services) =>
   async (c: Context<AppEnv>): Promise<Response> => {
+    const missing = waitsFor()
+    if (missing !== undefined) return text(`not ready: ${missing}\n`, 503)
     const ping = await kube.ping({ signal: c.req.raw.signal })
     return ping.ok ? text('ok') : text(`not ready: the Kubernetes API: ${ping.failure.reason}\n`, 503)
   }

@@ -1,7 +1,10 @@
+import type { Context } from 'hono'
 import { presentedBy } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/authenticator.ts'
+import { impersonated } from '../auth/impersonation.ts'
+import { joinedLinesOf } from '../core/headers.ts'
 import { fail, type Result } from '../core/result.ts'
-import type { Services } from './services.ts'
+import type { AppEnv, Services } from './services.ts'
 
 /**
  * With these a proxy or client may send a request again, which is another mint; or it asks for a condition that would
@@ -25,19 +28,24 @@ export function refuseRetryHeaders(headers: Headers): Result<undefined> {
   })
 }
 
-/** Who sent this request. Somebody who asks to act as another must not silently act as themselves. */
+/**
+ * Who sent this request, or whom they act as. Fails as the authenticators do, and with `forbidden` or
+ * `request_malformed` when somebody asks to act as another and may not.
+ */
 export async function callerOf(
   services: Services,
-  request: Request,
+  { env, req: { raw } }: Context<AppEnv>,
   signal: AbortSignal,
 ): Promise<Result<Caller>> {
-  const presented = presentedBy(request.headers)
-  if (!presented.ok) return presented
-  const caller = await services.authenticate({ ...presented.value, signal })
-  const impersonates = [...request.headers.keys()].some((name) => name.startsWith('impersonate-'))
-  if (!caller.ok || !impersonates) return caller
-  return fail({
-    reason: 'request_malformed',
-    message: 'impersonation headers are not supported on direct calls',
+  const headers = env.headerLines ?? joinedLinesOf(raw.headers)
+  const { clientCertificate } = env
+  const caller = await services.authenticate({
+    ...presentedBy(raw.headers),
+    headers,
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    signal,
   })
+  // kube-apiserver has dealt with it: the headers that are still there mean nothing.
+  if (!caller.ok || caller.value.vouchedBy === 'front-proxy') return caller
+  return impersonated(caller.value, headers, services.authorize, { signal })
 }

@@ -57,7 +57,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
 
   const deadline = AbortSignal.timeout(services.deadlineMs)
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(services.writeByMs)])
-  const caller = await callerOf(services, request, signal)
+  const caller = await callerOf(services, c, signal)
   if (!caller.ok) return { result: caller }
 
   const known = { target: target.value, caller: caller.value }
@@ -65,7 +65,10 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   // No time is left to ask anything: what follows would only blame the API server for that.
   if (!asked.ok && asked.failure.reason === 'caller_gone') return { ...known, result: asked }
   const [allowed, state] = await Promise.all([
-    services.authorize(caller.value, accessOf(services, operation, target.value), { signal }),
+    services.authorize(caller.value, accessOf(services, operation, target.value), {
+      signal,
+      isAskedUpstream: true,
+    }),
     asked.ok ? readState(services, target.value, { signal }) : asked,
   ])
   if (request.signal.aborted) return { ...known, result: fail({ reason: 'caller_gone' }) }
@@ -73,6 +76,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   if (!allowed.ok) return { ...known, result: allowed }
   if (!asked.ok) return { ...known, result: asked }
   if (!state.ok) return { ...known, result: state }
+  c.set('kind', state.value.application.kind)
 
   const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
   const emit = emitter(services, c)
@@ -101,10 +105,11 @@ async function readRequest(
   })
 }
 
-const orderOf = ({ preconditions, dryRun }: CredentialRequest, { username }: Caller) => ({
+const orderOf = ({ preconditions, dryRun }: CredentialRequest, { username, impersonator }: Caller) => ({
   preconditions,
   dryRun,
   by: username,
+  ...(impersonator === undefined ? {} : { impersonator }),
 })
 
 const accessOf = ({ group }: Services, operation: Operation, { namespace, name }: Target) => ({
@@ -146,7 +151,7 @@ function answerOf({ group }: Services, { result, target, warnings = [] }: Outcom
 }
 
 const callerFields = (caller: Caller | undefined) =>
-  caller === undefined ? {} : { user: caller.username, uid: caller.uid }
+  caller === undefined ? {} : { user: caller.username, uid: caller.uid, impersonator: caller.impersonator }
 
 /** As kube-apiserver sends it through the aggregation layer: a correlation, no evidence. */
 function auditIdOf(headers: Headers): string | undefined {

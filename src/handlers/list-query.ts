@@ -1,9 +1,11 @@
 import { fail, ok, type Result } from '../core/result.ts'
-import { parseFieldSelector, parseLabelSelector } from './selectors.ts'
+import { exactNameIn, parseFieldSelector, parseLabelSelector } from './selectors.ts'
 
 interface ListQuery {
   readonly labelSelector: string
   readonly fieldSelector?: string
+  /** The only Credential that the selector allows, if it names one. */
+  readonly exactName?: string
   readonly limit?: number
   readonly continue?: string
 }
@@ -35,11 +37,13 @@ export function parseListQuery(parameters: URLSearchParams): Result<ListQuery> {
   if (!labelSelector.ok) return labelSelector
   const fieldSelector = parseFieldSelector(parameters.get('fieldSelector') ?? '')
   if (!fieldSelector.ok) return fieldSelector
+  const exactName = exactNameIn(parameters.get('fieldSelector') ?? '')
   const window = parseWindow(parameters)
   if (!window.ok) return window
   return ok({
     labelSelector: labelSelector.value,
     ...(fieldSelector.value === '' ? {} : { fieldSelector: fieldSelector.value }),
+    ...(exactName === undefined ? {} : { exactName }),
     ...window.value,
   })
 }

@@ -9,27 +9,59 @@ interface MediaRange {
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/**
- * Chooses what a get or list answers: of the entries of `Accept` that are served the one of the highest quality, and the first
- * of equals, as kube-apiserver chooses (`k8s.io/apiserver/pkg/endpoints/handlers/negotiation`). Fails with `not_acceptable`.
- */
-export function negotiate(accept: string | null): Result<Representation> {
-  if (accept === null || accept.trim() === '') return ok('object')
-  const ranges = accept.split(',').map(parseRange)
-  for (const range of ranges.toSorted((a, b) => b.quality - a.quality)) {
-    const served = representationOf(range)
-    if (served !== undefined) return ok(served)
-  }
-  return fail({ reason: 'not_acceptable' })
+/** A representation beside the plain one, and the kind that asks for it: `as`, `g` and `v` of a media range. */
+export interface Conversion<T> {
+  readonly representation: T
+  readonly as: string
+  readonly group: string
+  readonly version: string
 }
 
-function representationOf({ type, quality, parameters }: MediaRange): Representation | undefined {
+const TABLE: Conversion<Representation> = {
+  representation: 'table',
+  as: 'Table',
+  group: 'meta.k8s.io',
+  version: 'v1',
+}
+
+/** What a get or list answers. Fails with `not_acceptable`. */
+export function negotiate(accept: string | null): Result<Representation> {
+  const chosen = choose(accept, 'object', [TABLE])
+  return chosen === undefined ? fail({ reason: 'not_acceptable' }) : ok(chosen)
+}
+
+/**
+ * Chooses an answer: of the entries of `Accept` that are served the one of the highest quality, and the first of equals,
+ * as kube-apiserver chooses (`k8s.io/apiserver/pkg/endpoints/handlers/negotiation`). Undefined when none is served.
+ */
+export function choose<T>(
+  accept: string | null,
+  plain: T,
+  conversions: readonly Conversion<T>[],
+): T | undefined {
+  if (accept === null || accept.trim() === '') return plain
+  const ranges = accept.split(',').map(parseRange)
+  for (const range of ranges.toSorted((a, b) => b.quality - a.quality)) {
+    const served = representationOf(range, plain, conversions)
+    if (served !== undefined) return served
+  }
+  return undefined
+}
+
+function representationOf<T>(
+  { type, quality, parameters }: MediaRange,
+  plain: T,
+  conversions: readonly Conversion<T>[],
+): T | undefined {
   if (type !== 'application/json' && type !== 'application/*' && type !== '*/*') return undefined
   if (quality === 0) return undefined
   const as = parameters.get('as')
-  if (as === undefined) return 'object'
-  if (type !== 'application/json' || as !== 'Table') return undefined
-  return parameters.get('g') === 'meta.k8s.io' && parameters.get('v') === 'v1' ? 'table' : undefined
+  if (as === undefined) return plain
+  if (type !== 'application/json') return undefined
+  const found = conversions.find(
+    (each) => each.as === as && each.group === parameters.get('g') && each.version === parameters.get('v'),
+  )
+  return found?.representation
 }
 
 function parseRange(text: string): MediaRange {

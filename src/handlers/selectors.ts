@@ -51,6 +51,16 @@ export function parseFieldSelector(selector: string): Result<string> {
   return ok(parts.join(','))
 }
 
+/**
+ * The one name that a field selector allows. kube-apiserver asks RBAC about a list with it as about that object
+ * (`k8s.io/apiserver/pkg/endpoints/request/requestinfo.go`), so that a role with `resourceNames` is good for it.
+ */
+export const exactNameIn = (selector: string): string | undefined =>
+  selector
+    .split(',')
+    .map((requirement) => /^\s*metadata\.name\s*==?\s*([a-z0-9.-]+)\s*$/.exec(requirement)?.[1])
+    .find((name) => name !== undefined && name !== '.' && name !== '..')
+
 const malformed = (message: string): Result<never> => fail({ reason: 'request_malformed', message })
 
 const splitOutsideParentheses = (selector: string): readonly string[] =>

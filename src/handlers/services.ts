@@ -1,9 +1,11 @@
+import type { AuthorizeOptions } from '../auth/access-review.ts'
 import type { Authenticator, Caller } from '../auth/authenticator.ts'
 import type { Deps, RequestContext } from '../core/deps.ts'
 import type { Access } from '../core/failure.ts'
+import type { Verb } from '../core/metrics.ts'
 import type { Result } from '../core/result.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
-import type { CallOptions, Kube } from '../k8s/kube.ts'
+import type { Kube } from '../k8s/kube.ts'
 
 /** What the routes work with. Built once by an entry. */
 export interface Services {
@@ -20,7 +22,13 @@ export interface Services {
   /** Fails with `unauthenticated` when nobody knows the caller. */
   readonly authenticate: (presented: Parameters<Authenticator['authenticate']>[0]) => Promise<Result<Caller>>
   /** Fails with `forbidden` unless an access review says yes. */
-  readonly authorize: (caller: Caller, access: Access, options?: CallOptions) => Promise<Result<undefined>>
+  readonly authorize: (
+    caller: Caller,
+    access: Access,
+    options?: AuthorizeOptions,
+  ) => Promise<Result<undefined>>
+  /** What the runtime still waits for; undefined when it is ready. */
+  readonly waitsFor: () => string | undefined
 }
 
 export const API_VERSION = 'v1alpha1'
@@ -28,4 +36,10 @@ export const API_VERSION = 'v1alpha1'
 /** Hono's type of what comes with a request. */
 export interface AppEnv {
   Bindings: RequestContext
+  /** For metrics. */
+  Variables: {
+    verb?: Verb | 'health'
+    /** The kind of application, from what the cluster holds: never a text that a caller wrote. */
+    kind?: string
+  }
 }

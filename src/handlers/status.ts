@@ -20,11 +20,10 @@ const requestRows = {
     reason: 'UnsupportedMediaType',
     message: `the body is ${JSON.stringify(contentType)}: send JSON, with the header "Content-Type: application/json"`,
   }),
-  not_acceptable: () => ({
+  not_acceptable: ({ served = ['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io'] }) => ({
     code: 406,
     reason: 'NotAcceptable',
-    message:
-      'only the following media types are accepted: application/json, application/json;as=Table;v=v1;g=meta.k8s.io',
+    message: `only the following media types are accepted: ${served.join(', ')}`,
   }),
   body_too_large: ({ maxBytes }) => ({
     code: 413,
@@ -65,9 +64,14 @@ const callerRows = {
     message: forbiddenMessage(user, access),
     details: {
       ...(access.name === undefined ? {} : { name: access.name }),
-      group: access.group,
+      ...(access.group === '' ? {} : { group: access.group }),
       kind: access.resource,
     },
+  }),
+  impersonation_unknown: ({ header }) => ({
+    code: 403,
+    reason: 'Forbidden',
+    message: `forbidden: the header ${JSON.stringify(header)} is none of Impersonate-User, Impersonate-Uid, Impersonate-Group and Impersonate-Extra-KEY`,
   }),
 } satisfies Partial<{ readonly [R in Failure['reason']]: Row<R> }>
 
@@ -150,7 +154,8 @@ function forbiddenMessage(
   { verb, group, resource, subresource, namespace, name }: Access,
 ): string {
   const what = subresource === undefined ? resource : `${resource}/${subresource}`
-  const named = name === undefined ? '' : ` "${name}"`
+  const kind = group === '' ? resource : `${resource}.${group}`
+  const named = name === undefined ? '' : ` ${JSON.stringify(name)}`
   const where = namespace === undefined ? ' at the cluster scope' : ` in the namespace "${namespace}"`
-  return `${resource}.${group}${named} is forbidden: User ${JSON.stringify(user)} cannot ${verb} resource "${what}" in API group "${group}"${where}`
+  return `${kind}${named} is forbidden: User ${JSON.stringify(user)} cannot ${verb} resource ${JSON.stringify(what)} in API group "${group}"${where}`
 }

@@ -70,7 +70,7 @@ const extraOf = (extra: unknown): TokenReviewStatus['user']['extra'] =>
     : {}
 
 function accessSpecOf({ username, uid, groups, extra }: Subject, access: Access): Json {
-  const { verb, group, resource, subresource, namespace, name } = access
+  const { verb, group, version = API_VERSION, resource, subresource, namespace, name } = access
   return {
     user: username,
     groups,
@@ -79,7 +79,7 @@ function accessSpecOf({ username, uid, groups, extra }: Subject, access: Access)
     resourceAttributes: {
       verb,
       group,
-      version: API_VERSION,
+      version,
       resource,
       ...(subresource === undefined ? {} : { subresource }),
       ...(namespace === undefined ? {} : { namespace }),

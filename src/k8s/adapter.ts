@@ -1,15 +1,15 @@
-import type { Fetch } from '../core/deps.ts'
+import type { Deps, Fetch } from '../core/deps.ts'
 import { isObject, type Json, own, textAt } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { listDefinitions, listSecrets } from './adapter-lists.ts'
 import { reviewAccess, reviewToken } from './adapter-reviews.ts'
-import { type Caller, createCaller, type KubeResult, senseless } from './call.ts'
+import { type Caller, createCaller, type KubeResult, measured, senseless } from './call.ts'
 import { eventOf } from './event.ts'
 import type { CallOptions, Kube, Preconditions, WriteOptions } from './kube.ts'
 import { pathOf } from './names.ts'
 import type { HelmRelease, Secret, StoredSecret } from './objects.ts'
 
-interface KubeOptions {
+interface KubeOptions extends Pick<Deps, 'now' | 'metrics'> {
   readonly fetch: Fetch
   /** For each call, from before it is sent until its answer is read. */
   readonly timeoutMs: number
@@ -21,8 +21,8 @@ interface KubeOptions {
  * The port over fetch: with its parts in `adapter-*.ts` the only code that knows URLs of the Kubernetes API. Names are
  * validated by callers: a TypeError says that one was not. Fails with the arms of `KubeFailure`; each call is sent once.
  */
-export function createKube({ fetch, timeoutMs, reportingInstance }: KubeOptions): Kube {
-  const call = createCaller(fetch, timeoutMs)
+export function createKube({ fetch, timeoutMs, reportingInstance, ...deps }: KubeOptions): Kube {
+  const call = measured(createCaller(fetch, timeoutMs), deps)
   return {
     ...readsOf(call),
     ...writesOf(call),
@@ -50,7 +50,7 @@ const secretsPath = (namespace: string, ...name: readonly string[]): string =>
 const releasePath = (namespace: string, name: string): string =>
   pathOf('apis', 'helm.toolkit.fluxcd.io', 'v2', 'namespaces', namespace, 'helmreleases', name)
 
-function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret'> {
+function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret' | 'getConfigMap'> {
   const get = async (kind: string, path: string, options: CallOptions | undefined) => {
     const what = `get ${kind}`
     return stored(await call({ method: 'GET', path, what, ...options }), kind, what)
@@ -65,6 +65,13 @@ function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret'> {
     },
     getSecret: async (namespace, name, options) =>
       optional(secretOf(await get('Secret', secretsPath(namespace, name), options))),
+    getConfigMap: async (namespace, name, options) => {
+      const path = pathOf('api', 'v1', 'namespaces', namespace, 'configmaps', name)
+      const answer = optional(await get('ConfigMap', path, options))
+      if (!answer.ok || answer.value === undefined) return answer as KubeResult<undefined>
+      const data = own(answer.value, 'data')
+      return ok(isObject(data) ? data : {})
+    },
   }
 }
 

@@ -1,7 +1,9 @@
 import { readBytes } from '../core/bytes.ts'
-import type { Fetch } from '../core/deps.ts'
+import type { Deps, Fetch } from '../core/deps.ts'
+import { codeOf, isNeverSent } from '../core/error-code.ts'
 import type { KubeFailure } from '../core/failure.ts'
 import { isObject, type Json, parseJson } from '../core/json.ts'
+import { secondsBetween } from '../core/metrics.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
 import { refusalOf } from './refusal.ts'
@@ -14,7 +16,7 @@ interface Call {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: Json
   readonly signal?: AbortSignal | undefined
-  /** What it does, for messages: `get Secret`. */
+  /** What it does, for messages and metrics: `get Secret`. Never with a name in it. */
   readonly what: string
   /** A longer answer is a failure. */
   readonly maxBytes?: number
@@ -29,26 +31,6 @@ const KUBE_ORIGIN = 'https://kubernetes.default.svc'
 /** etcd takes no object of more than 1.5 MiB; base64, managed fields and escapes make it longer on the wire. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_LIST_BYTES = 32 * 1024 * 1024
-
-/** Errors of a connection that was never made, or of credentials that could not be read or made. */
-const NEVER_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'EACCES',
-  'NO_CREDENTIALS',
-])
-
-/**
- * How OpenSSL and Node name a server certificate that we do not trust (X509_V_ERR_*, `ERR_TLS_CERT_ALTNAME_INVALID`):
- * found before the first byte of a request leaves. Not so an alert about *our* certificate: with TLS 1.3 it may come
- * after the request (RFC 8446, appendix E.1.2).
- */
-const UNTRUSTED =
-  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$)/
 
 /**
  * Sends a call once and reads its answer, an object, within `timeoutMs` also when `fetch` does not heed its signal.
@@ -65,6 +47,17 @@ export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
     }
+  }
+}
+
+/** The same caller, each of whose calls is counted and timed. */
+export function measured(call: Caller, { now, metrics }: Pick<Deps, 'now' | 'metrics'>): Caller {
+  return async (each) => {
+    const startedAt = now()
+    const answer = await call(each)
+    const outcome = answer.ok ? 'ok' : answer.failure.reason
+    metrics.kubeCall({ call: each.what, outcome }, secondsBetween(startedAt, now()))
+    return answer
   }
 }
 
@@ -115,13 +108,5 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
 function lostCall(error: unknown, signal: AbortSignal, what: string): KubeFailure {
   if (signal.aborted) return { reason: 'kube_timeout', call: what }
   const code = codeOf(error)
-  const isNeverSent = code !== undefined && (NEVER_SENT.has(code) || UNTRUSTED.test(code))
-  return { reason: 'kube_unreachable', call: what, why: code ?? 'no answer', sent: !isNeverSent }
-}
-
-function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  const code = 'code' in error ? error.code : undefined
-  if (typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code)) return code
-  return codeOf(error.cause)
+  return { reason: 'kube_unreachable', call: what, why: code ?? 'no answer', sent: !isNeverSent(code) }
 }

@@ -77,6 +77,12 @@ export interface Kube {
     preconditions: Preconditions,
     options?: WriteOptions,
   ) => Promise<Result<undefined>>
+  /** `data` of a ConfigMap. */
+  readonly getConfigMap: (
+    namespace: string,
+    name: string,
+    options?: CallOptions,
+  ) => Promise<Result<Readonly<Record<string, unknown>> | undefined>>
   readonly reviewToken: (
     token: string,
     audiences: readonly string[],

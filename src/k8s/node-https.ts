@@ -15,6 +15,14 @@ export interface HttpsClient {
   readonly close: () => void
 }
 
+/** By names in lower case. */
+export type HeaderLists = Readonly<Record<string, string[]>>
+
+interface Way {
+  readonly agent: HttpsAgent | HttpAgent
+  readonly more: HeaderLists
+}
+
 /** Shorter than servers keep idle connections: one that is closed under a request loses its answer. */
 const IDLE_MS = 30_000
 const BODILESS = new Set([204, 205, 304])
@@ -23,16 +31,21 @@ const BODILESS = new Set([204, 205, 304])
  * A fetch to one server over `node:https` with one keep-alive agent. What the global fetch does behind a caller's back
  * it does not: no redirect is followed and nothing is ever sent twice (RFC 9110, section 9.2.2: a POST or a guarded
  * PUT is not for a client to repeat). Whatever origin a request names, it goes to `server`, below its path if it has
- * one. An answer must be read or cancelled: until then it holds its connection.
+ * one. An answer must be read or cancelled: until then it holds its connection. `more` goes with every request, in place
+ * of what the request says: a list is a header line for each item, which `Headers` cannot say.
  */
-export function createHttpsClient(server: string | undefined, tls: TlsOptions = {}): HttpsClient {
+export function createHttpsClient(
+  server: string | undefined,
+  tls: TlsOptions = {},
+  more: HeaderLists = {},
+): HttpsClient {
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
   const secure = new HttpsAgent({ ...options, ...tls })
   const plain = new HttpAgent(options)
   return {
     fetch: async (request) => {
       const url = addressOf(request.url, server)
-      return send(request, url, url.protocol === 'https:' ? secure : plain)
+      return send(request, url, { agent: url.protocol === 'https:' ? secure : plain, more })
     },
     close: () => {
       retire(secure)
@@ -54,11 +67,11 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-async function send(request: Request, url: URL, agent: HttpsAgent | HttpAgent): Promise<Response> {
+async function send(request: Request, url: URL, { agent, more }: Way): Promise<Response> {
   // Read before anything is sent: a body that fails half-way must not be half a request.
   const body = Buffer.from(await request.arrayBuffer())
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
-  const headers = { ...Object.fromEntries(request.headers), 'content-length': String(body.length) }
+  const headers = { ...Object.fromEntries(request.headers), ...more, 'content-length': String(body.length) }
   const { method, signal } = request
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise<Response>((resolve, reject) => {

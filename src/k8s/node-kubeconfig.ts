@@ -1,20 +1,43 @@
+import { existsSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import type { KubeConfig } from '@kubernetes/client-node'
+import { delimiter } from 'node:path'
+import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import type { Fetch } from '../core/deps.ts'
-import { createHttpsClient, type HttpsClient, type TlsOptions } from './node-https.ts'
+import { codeOf } from '../core/error-code.ts'
+import { createExecCredential, type PluginTerminal } from './node-exec-credential.ts'
+import { createHttpsClient, type HeaderLists, type HttpsClient, type TlsOptions } from './node-https.ts'
+
+/** Whom the API server shall take the caller for, when RBAC lets him (the verb `impersonate`). */
+export interface Impersonation {
+  readonly user: string
+  readonly groups?: readonly string[]
+  readonly uid?: string
+}
 
 interface KubeconfigOptions {
   /** Undefined: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account, as kubectl looks. */
   readonly path?: string | undefined
   readonly context?: string | undefined
+  /** Other than the context's. */
+  readonly cluster?: string | undefined
+  readonly user?: string | undefined
+  readonly impersonate?: Impersonation | undefined
+  /** What an exec plug-in may use of the terminal. Nothing, unless said. */
+  readonly terminal?: PluginTerminal | undefined
 }
 
 /** A cluster as a kubeconfig names it. */
-interface KubeconfigAccess {
+export interface KubeconfigAccess {
   readonly server: string
   readonly context: string
+  /** The context's; `default` where it names none, as for kubectl. */
+  readonly namespace: string
+  /** Has an exec plug-in run before there is a request to wait for it. Rejects as a request would. */
+  readonly authenticate: () => Promise<void>
   readonly fetch: Fetch
 }
+
+const SILENT: PluginTerminal = { stdin: false, stderr: false }
 
 /**
  * The Kubernetes API as a kubeconfig reaches it: tokens, client certificates and exec plug-ins, asked for every
@@ -22,27 +45,36 @@ interface KubeconfigAccess {
  * Throws an Error that says what is missing. Credentials that cannot be had, from an exec plug-in that fails for
  * example, reject a request with the code `NO_CREDENTIALS` before it is sent.
  */
-export async function openKubeconfig({ path, context }: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
+export async function openKubeconfig({
+  path,
+  impersonate,
+  terminal = SILENT,
+  ...chosen
+}: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
   const kubeconfig = await load(path)
-  if (context !== undefined) kubeconfig.setCurrentContext(context)
-  const cluster = kubeconfig.getCurrentCluster()
-  if (cluster === null) throw new Error(`the kubeconfig has no context ${kubeconfig.getCurrentContext()}`)
+  const { cluster, namespace } = choose(kubeconfig, chosen)
   if (cluster.proxyUrl) {
     // Going around a proxy that somebody asked for would be worse than not going.
     throw new Error(`cluster ${cluster.name} of the kubeconfig has a proxy-url, which is not supported`)
   }
+  runPluginsOurselves(kubeconfig, cluster, terminal)
 
+  const more = impersonate === undefined ? {} : impersonationHeaders(impersonate)
   let client: (HttpsClient & { readonly key: string }) | undefined
   const connected = (tls: TlsOptions): HttpsClient => {
     const key = keyOf(tls)
     if (client?.key === key) return client
     client?.close()
-    client = { ...createHttpsClient(cluster.server, tls), key }
+    client = { ...createHttpsClient(cluster.server, tls, more), key }
     return client
   }
   return {
     server: cluster.server,
     context: kubeconfig.getCurrentContext(),
+    namespace,
+    authenticate: async () => {
+      await credentialsOf(kubeconfig)
+    },
     fetch: async (request) => {
       const options = await credentialsOf(kubeconfig)
       const headers = new Headers(request.headers)
@@ -55,9 +87,10 @@ export async function openKubeconfig({ path, context }: KubeconfigOptions = {}):
 async function load(path: string | undefined): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const kubeconfig = new KubeConfig()
-  // Of several files in $KUBECONFIG the first one's current context counts, as for kubectl.
-  if (path === undefined) kubeconfig.loadFromDefault(undefined, true)
-  else kubeconfig.loadFromFile(path)
+  const listed = (process.env.KUBECONFIG ?? '').split(delimiter).filter(Boolean)
+  if (path !== undefined) kubeconfig.loadFromFile(path)
+  else if (listed.length > 0) loadAll(kubeconfig, listed, () => new KubeConfig())
+  else kubeconfig.loadFromDefault()
   // What client-node makes up when it finds nothing: http://localhost:8080.
   if (kubeconfig.getCurrentContext() === 'loaded-context') {
     throw new Error('there is no kubeconfig: name a file, set KUBECONFIG or write ~/.kube/config')
@@ -69,14 +102,85 @@ async function load(path: string | undefined): Promise<KubeConfig> {
   return kubeconfig
 }
 
+/**
+ * As client-go merges them (k8s.io/client-go/tools/clientcmd/loader.go): whoever is named first counts, also for the
+ * current context, and a file that is not there is passed over.
+ */
+function loadAll(into: KubeConfig, paths: readonly string[], create: () => KubeConfig): void {
+  const files = paths.filter((path) => existsSync(path))
+  if (files.length === 0) throw new Error(`there is no kubeconfig: KUBECONFIG names ${paths.join(' and ')}`)
+  for (const file of files) {
+    const one = create()
+    one.loadFromFile(file)
+    into.clusters = merged(into.clusters, one.clusters)
+    into.users = merged(into.users, one.users)
+    into.contexts = merged(into.contexts, one.contexts)
+    into.currentContext ||= one.currentContext
+  }
+}
+
+const merged = <T extends { readonly name: string }>(known: readonly T[], more: readonly T[]): T[] => [
+  ...known,
+  ...more.filter(({ name }) => !known.some((each) => each.name === name)),
+]
+
+type Choice = Pick<KubeconfigOptions, 'context' | 'cluster' | 'user'>
+
+/** Makes that context the current one, under its own name. */
+function choose(
+  kubeconfig: KubeConfig,
+  { context, cluster, user }: Choice,
+): { readonly cluster: Cluster; readonly namespace: string } {
+  const name = context ?? kubeconfig.getCurrentContext()
+  if (!name) throw new Error('the kubeconfig has no current context: name one')
+  const found = kubeconfig.getContextObject(name)
+  if (found === null) throw new Error(`the kubeconfig has no context ${name}`)
+  const wanted = { ...found, name, cluster: cluster ?? found.cluster, user: user ?? found.user }
+  kubeconfig.contexts = [wanted, ...kubeconfig.contexts.filter((each) => each.name !== name)]
+  kubeconfig.setCurrentContext(name)
+  const access = kubeconfig.getCurrentCluster()
+  if (access === null) throw new Error(`the kubeconfig has no cluster ${wanted.cluster}`)
+  if (wanted.user && kubeconfig.getCurrentUser() === null) {
+    throw new Error(`the kubeconfig has no user ${wanted.user}`)
+  }
+  return { cluster: access, namespace: wanted.namespace || 'default' }
+}
+
+const OUR_EXEC = 'mintonce-exec'
+
+/** In place of client-node's own, which is asked first for every user that has an `exec`. */
+function runPluginsOurselves(kubeconfig: KubeConfig, cluster: Cluster, terminal: PluginTerminal): void {
+  const exec: unknown = kubeconfig.getCurrentUser()?.exec
+  if (exec === undefined || exec === null) return
+  const apply = createExecCredential(exec, cluster, terminal)
+  kubeconfig.users = kubeconfig.users.map((user) =>
+    user.exec ? { ...user, exec: undefined, authProvider: { name: OUR_EXEC } } : user,
+  )
+  kubeconfig.addAuthenticator({
+    isAuthProvider: ({ authProvider }) => authProvider?.name === OUR_EXEC,
+    applyAuthentication: (_user, options) => apply(options),
+  })
+}
+
+/** A line for each group, and bytes of UTF-8, as client-go sends them (k8s.io/client-go/transport/round_trippers.go). */
+const impersonationHeaders = ({ user, groups = [], uid }: Impersonation): HeaderLists => ({
+  'impersonate-user': [asBytes(user)],
+  ...(groups.length === 0 ? {} : { 'impersonate-group': groups.map(asBytes) }),
+  ...(uid === undefined ? {} : { 'impersonate-uid': [asBytes(uid)] }),
+})
+
+/** `node:http` writes a character of a header as one byte. */
+const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
+
 async function credentialsOf(kubeconfig: KubeConfig): Promise<RequestOptions> {
   const options: RequestOptions = {}
   try {
     await kubeconfig.applyToHTTPSOptions(options)
   } catch (cause) {
-    throw Object.assign(new Error('no credentials for the Kubernetes API', { cause }), {
-      code: 'NO_CREDENTIALS',
-    })
+    // Words of ours are shown; others may quote what was read.
+    const why = codeOf(cause) === 'EXEC_PLUGIN' && cause instanceof Error ? `: ${cause.message}` : ''
+    const error = new Error(`no credentials for the Kubernetes API${why}`, { cause })
+    throw Object.assign(error, { code: 'NO_CREDENTIALS' })
   }
   return options
 }

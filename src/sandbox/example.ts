@@ -30,7 +30,7 @@ export const exampleFunction = {
   groups: ['system:serviceaccounts', `system:serviceaccounts:${FUNCTION.namespace}`, AUTHENTICATED],
 } as const
 
-/** Objects in an order in which they can be created. The roles that the bindings name are shipped in `knative/rbac`. */
+/** Objects in an order in which they can be created. The roles that the bindings name are shipped in `deploy/base/rbac`. */
 export const exampleTenant = (): readonly object[] => [
   namespace(FUNCTION.namespace),
   serviceAccount(FUNCTION.namespace, FUNCTION.name),

@@ -76,3 +76,23 @@ test.each<KubeFailure>([
 ])('$reason of the review itself is passed on, and is not a no', async (failure) => {
   expect(await authorizerOf(() => fail(failure)).authorize(caller, access)).toEqual({ ok: false, failure })
 })
+
+test('a group that may have lost its white space on the way counts only where kube-apiserver was asked first', async () => {
+  const groups = ['system:masters', 'system:authenticated']
+  const masters = async (of: Partial<Caller>, options?: { isAskedUpstream: boolean }) => {
+    const { authorize, asked } = authorizerOf(() => ok(true))
+    await authorize({ ...caller, groups, ...of }, access, options)
+    return asked[0]?.[0].groups
+  }
+  const proxied = { vouchedBy: 'front-proxy' } as const
+  expect(await masters(proxied)).toEqual(['system:authenticated'])
+  expect(await masters(proxied, { isAskedUpstream: false })).toEqual(['system:authenticated'])
+  expect(await masters(proxied, { isAskedUpstream: true })).toEqual(groups)
+  expect(await masters({})).toEqual(groups)
+})
+
+test('nothing but what a subject has goes into the review', async () => {
+  const { authorize, asked } = authorizerOf(() => ok(true))
+  await authorize({ ...caller, impersonator: 'bob', vouchedBy: 'front-proxy' }, access)
+  expect(asked).toEqual([[caller, access, {}]])
+})

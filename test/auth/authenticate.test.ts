@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate, presentedBy } from '../../src/auth/authenticate.ts'
+import { authorizationHeader, createAuthenticate, presentedBy } from '../../src/auth/authenticate.ts'
 import type { Authenticator, Caller } from '../../src/auth/authenticator.ts'
 import { createTokenReviewAuthenticator } from '../../src/auth/token-review.ts'
 import type { Failure } from '../../src/core/failure.ts'
@@ -93,22 +93,41 @@ describe('JWT before TokenReview', () => {
   })
 })
 
+describe('an Authorization header that nobody can read', () => {
+  const unreadable = presentedBy(new Headers({ Authorization: 'Basic amFuZTpwdw==' }))
+
+  test('ends the search: its sender believes to have said who they are', async () => {
+    const authenticate = createAuthenticate([authorizationHeader, mustNotBeAsked])
+    expect(await authenticate(unreadable)).toEqual(unreadable.refused)
+  })
+
+  test('is nobody’s concern when somebody before it knows the caller, or when there is none', async () => {
+    const behindProxy = createAuthenticate([knows(jane), authorizationHeader, mustNotBeAsked])
+    expect(await behindProxy(unreadable)).toEqual({ ok: true, value: jane })
+    const direct = createAuthenticate([authorizationHeader, knows(jane)])
+    expect(await direct({ token: 'token' })).toEqual({ ok: true, value: jane })
+  })
+})
+
 describe('presentedBy', () => {
   const read = (authorization: string) => presentedBy(new Headers({ Authorization: authorization }))
 
   test('without an Authorization header there is no token', () => {
-    expect(presentedBy(new Headers())).toEqual({ ok: true, value: { token: undefined } })
+    expect(presentedBy(new Headers())).toEqual({ token: undefined })
   })
 
   test.each(['Bearer abc.def-_~+/==', 'bearer abc.def-_~+/==', 'BEARER   abc.def-_~+/== '])(
     'TOK-17: takes the token of %j',
     (authorization) => {
-      expect(read(authorization)).toEqual({ ok: true, value: { token: 'abc.def-_~+/==' } })
+      expect(read(authorization)).toEqual({ token: 'abc.def-_~+/==' })
     },
   )
 
   test('refuses a token with a comma, which may be two that were joined', () => {
-    expect(read('Bearer one,two')).toMatchObject({ ok: false, failure: { reason: 'unauthenticated' } })
+    expect(read('Bearer one,two')).toMatchObject({
+      token: undefined,
+      refused: { failure: { reason: 'unauthenticated' } },
+    })
   })
 
   test('TOK-17: two Authorization headers are refused, whichever is first', () => {
@@ -116,8 +135,10 @@ describe('presentedBy', () => {
     headers.append('Authorization', 'Bearer one')
     headers.append('Authorization', 'Bearer two')
     expect(presentedBy(headers)).toMatchObject({
-      ok: false,
-      failure: { reason: 'unauthenticated', why: 'more than one Authorization header, or a comma in it' },
+      token: undefined,
+      refused: {
+        failure: { reason: 'unauthenticated', why: 'more than one Authorization header, or a comma in it' },
+      },
     })
   })
 
@@ -125,11 +146,14 @@ describe('presentedBy', () => {
     'refuses %j and says what to send',
     (authorization) => {
       expect(read(authorization)).toEqual({
-        ok: false,
-        failure: {
-          reason: 'unauthenticated',
-          why: 'the Authorization header is no bearer token',
-          hint: 'send one header "Authorization: Bearer TOKEN"',
+        token: undefined,
+        refused: {
+          ok: false,
+          failure: {
+            reason: 'unauthenticated',
+            why: 'the Authorization header is no bearer token',
+            hint: 'send one header "Authorization: Bearer TOKEN"',
+          },
         },
       })
     },

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mintonce-bundle.'))
-    await cp(join(ROOT, 'knative'), file('knative'), { recursive: true })
+    await cp(join(ROOT, 'deploy'), file('deploy'), { recursive: true })
     await cp(join(ROOT, 'package.json'), file('package.json'))
     const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
     const script: string = scripts['build:node']
@@ -38,6 +38,21 @@ describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS
     const { version } = JSON.parse(await readFile(file('package.json'), 'utf8'))
     const { stdout } = await runCommand(['--version'], { entry: file('dist/cli.js') })
     expect(stdout).toBe(`mintonce ${version}\n`)
+  })
+
+  test('has what counts for Prometheus in a chunk that a start does not load', async () => {
+    const read = (name: string) => readFile(file(`dist/${name}`), 'utf8')
+    const isCounting = (source: string) => source.includes('mintonce_requests_total')
+    // What esbuild writes for a static import of a chunk; a dynamic one has a parenthesis.
+    const loaded = new Set(['node.js'])
+    for (const name of loaded) {
+      const imports = (await read(name)).matchAll(/(?:from|import)"\.\/(?:chunks\/)?([^"]+)"/g)
+      for (const [, chunk] of imports) loaded.add(`chunks/${chunk}`)
+    }
+    expect(loaded.size).toBeGreaterThan(2)
+    expect((await Promise.all([...loaded].map(read))).filter(isCounting)).toEqual([])
+    const chunks = (await readdir(file('dist/chunks'))).map((chunk) => read(`chunks/${chunk}`))
+    expect((await Promise.all(chunks)).filter(isCounting)).toHaveLength(1)
   })
 
   test('reads a kubeconfig', async () => {

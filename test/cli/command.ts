@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { type Running, startProgram } from '../helpers/program.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const STANDIN = join(import.meta.dirname, 'curl-stand-in.ts')
@@ -26,47 +27,26 @@ interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface Served {
+export interface Served extends Pick<Running, 'output' | 'stop'> {
   readonly origin: string
-  /** What it has printed so far. */
-  readonly output: () => string
-  /** Answers how it ended. */
-  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
 /** `mintonce dev …` on a free port, until `stop`. Throws when it does not print where it listens. */
-export async function serveCommand(
+export const serveCommand = (
   args: readonly string[],
   { entry = join(ROOT, 'src/cli.ts'), env = {} }: CommandOptions = {},
-): Promise<Served> {
-  const child = spawn(process.execPath, [entry, 'dev', ...args], {
-    env: bare({ PORT: '0', ...env }),
-  })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  let output = ''
-  const origin = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: string) => {
-      output += chunk
-      const found = /served on (http:\/\/\S+?)[.:] .*\/revoke\n/is.exec(output)?.[1]
-      if (found !== undefined) resolve(found)
-    }
-    child.stdout.setEncoding('utf8').on('data', read)
-    child.stderr.setEncoding('utf8').on('data', read)
-    child.once('exit', () => reject(new Error(`it ended: ${output}`)))
-  })
-  return {
-    origin,
-    output: () => output,
-    stop: async (signal = 'SIGKILL') => {
-      if (child.exitCode !== null) return child.exitCode
-      const exited = once(child, 'exit')
-      child.kill(signal)
-      const [code] = await exited
-      process.off('exit', kill)
-      return code
-    },
-  }
+): Promise<Served> => serveScript([entry, 'dev', ...args], env)
+
+/** `npm run dev:worker -- …`, the same way. */
+export const serveWorker = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> => serveScript([join(ROOT, 'dev/worker.ts'), ...args], env)
+
+async function serveScript(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Served> {
+  const ready = /served on (http:\/\/\S+?)[.:] .*\/revoke\n/is
+  const running = await startProgram([process.execPath, ...args], { env: { PORT: '0', ...env }, ready })
+  return { origin: running.found[1] ?? '', output: running.output, stop: running.stop }
 }
 
 /** Lines as a person pastes them, with a `curl` of our own: not every machine has one. */

@@ -7,6 +7,7 @@ import { runDemo } from '../../src/cli/demo.ts'
 import { openExample } from '../../src/cli/example.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Fetch } from '../../src/core/deps.ts'
+import { noMetrics } from '../../src/core/metrics.ts'
 import { createServices } from '../../src/services.ts'
 import { type Ended, ROOT, runCommand } from './command.ts'
 
@@ -27,8 +28,9 @@ async function demoWith({ fetch = (to) => to, stored = (value) => value }: Fault
     now: () => Date.now(),
     randomBytes: (length: number) => new Uint8Array(randomBytes(length)),
     log: () => undefined,
+    metrics: noMetrics,
   }
-  const rolesFolder = pathToFileURL(join(ROOT, 'knative/rbac/'))
+  const rolesFolder = pathToFileURL(join(ROOT, 'deploy/base/rbac/'))
   const { admin, kube } = await openExample({ deps, rolesFolder, audiences: ['mintonce'] })
   const fetchFor = () => () => Promise.reject(new Error('there is no issuer'))
   const app = createApp(createServices(await readConfig({}), { deps, kube, fetchFor, instance: 'test' }))

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fetch } from '../../src/core/deps.ts'
 import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
-import { eventually, knativeManifests } from './knative.ts'
+import { eventually } from './eventually.ts'
+import { build } from './shipped.ts'
 
 const NAMESPACE = 'tenant-acme'
 const SECRETS = `/api/v1/namespaces/${NAMESPACE}/secrets`
@@ -19,7 +20,8 @@ let asAnother: Client
 
 beforeAll(async () => {
   plane = await startControlPlane()
-  await plane.apply([...(await knativeManifests(plane)), ...SURROUNDINGS])
+  await plane.apply(await build('deploy/base', plane))
+  await plane.apply(SURROUNDINGS)
   asAdmin = createClient(plane, plane.adminFetch)
   asFunction = createClient(plane, await fetchAs('mintonce'))
   asAnother = createClient(plane, await fetchAs('another'))

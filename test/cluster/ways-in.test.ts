@@ -1,16 +1,17 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveCommand } from '../cli/command.ts'
 import type { Backend } from '../contract/backend.ts'
 import { nodeProcess } from '../contract/backends/node-process.ts'
 import { type RealApiServer, startRealApiServer } from '../contract/backends/real-api-server.ts'
+import { sendLines } from '../contract/backends/send-lines.ts'
 import { decode } from '../contract/kube.ts'
 import { answerOf, createTenant, type Tenant } from '../contract/tenant.ts'
 import { accepts } from '../contract/verify.ts'
+import { execKubeconfig } from '../helpers/exec-kubeconfig.ts'
 
 const CREDENTIAL = 'postgres-orders.web'
 
@@ -31,6 +32,8 @@ async function servedWith(kubeconfig: string) {
   const { origin, output, stop } = await serveCommand(['--kubeconfig', kubeconfig])
   const backend: Backend = {
     call: (path, init) => fetch(`${origin}${path}`, init),
+    callWithLines: sendLines(origin),
+    joinsHeaders: false,
     admin: api.admin,
     tokenOf: api.tokenOf,
     logged: output,
@@ -45,7 +48,7 @@ async function servedWith(kubeconfig: string) {
 describe('mintonce dev in front of a cluster', () => {
   test.each([
     ['a client certificate', async () => api.plane.kubeconfig],
-    ['an exec plug-in', execKubeconfig],
+    ['an exec plug-in', () => execKubeconfig(api.plane)],
   ])('mints with the rights of a kubeconfig with %s', async (_name, kubeconfig) => {
     const backend = await servedWith(await kubeconfig())
     try {
@@ -101,36 +104,6 @@ describe('a person with a token of an OIDC issuer', () => {
     }
   })
 })
-
-/** A kubeconfig whose token comes from a program, as cloud providers have it. */
-async function execKubeconfig(): Promise<string> {
-  const { plane } = api
-  await plane.apply([
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator', namespace: 'default' } },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'operator' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mintonce' },
-      subjects: [{ kind: 'ServiceAccount', name: 'operator', namespace: 'default' }],
-    },
-  ])
-  const status = { token: await plane.tokenOf('default', 'operator') }
-  const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }
-  const program = join(plane.folder, 'credential-plugin')
-  await writeFile(program, `#!/bin/sh\ncat <<'EOT'\n${JSON.stringify(credential)}\nEOT\n`)
-  await chmod(program, 0o700)
-  const exec = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: program,
-    interactiveMode: 'Never',
-  }
-  const file = join(plane.folder, 'exec.kubeconfig')
-  const kubeconfig = JSON.parse(await readFile(plane.kubeconfig, 'utf8'))
-  kubeconfig.users[0].user = { exec }
-  await writeFile(file, JSON.stringify(kubeconfig))
-  return file
-}
 
 const configOf = (url: string, certificateAuthority: string) => ({
   apiVersion: 'apiserver.config.k8s.io/v1',

@@ -3,7 +3,10 @@ import type { Backend } from './backend.ts'
 import { access } from './suite/access.ts'
 import { concurrency } from './suite/concurrency.ts'
 import { definitions } from './suite/definitions.ts'
+import { discovery } from './suite/discovery.ts'
+import { forged } from './suite/forged.ts'
 import { holders } from './suite/holders.ts'
+import { impersonation } from './suite/impersonation.ts'
 import { mint } from './suite/mint.ts'
 import { preconditions } from './suite/preconditions.ts'
 import { read } from './suite/read.ts'
@@ -38,8 +41,11 @@ export function contract(name: string, start: () => Promise<Backend>): void {
     surroundings(context)
     read(context)
     access(context)
+    forged(context)
+    impersonation(context)
     definitions(context)
     requests(context)
+    discovery(context)
     concurrency(context)
     // The last one: it looks for what the others minted.
     secrecy(context)

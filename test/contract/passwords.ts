@@ -17,3 +17,16 @@ export function note(credential: string, { status, text }: { status: number; tex
   const isPlaintext = credential.startsWith('redis-')
   ;(isPlaintext ? shown.plaintext : shown.verified).add(password)
 }
+
+/** A password may hide in base64 with any of three alignments. */
+const disguises = (password: string): readonly string[] =>
+  ['', 'x', 'xx'].map((shift) => {
+    const text = Buffer.from(`${shift}${password}`).toString('base64')
+    return text.slice(shift.length === 0 ? 0 : 4, shift.length === 0 ? 42 : -4)
+  })
+
+/** Those of the passwords that stand in the text, plainly or in base64. */
+export const leaks = (haystack: string, passwords: Iterable<string>): readonly string[] =>
+  [...passwords].filter((password) =>
+    [password, ...disguises(password)].some((form) => haystack.includes(form)),
+  )

@@ -116,7 +116,7 @@ export async function answerOf(response: Response): Promise<Answer> {
 }
 
 /** What a platform would render for a tenant, `spec.values` being the tenant's own. */
-function releaseOf(kind: string, name: string, values: object, more: ReleaseOptions): object {
+export function releaseOf(kind: string, name: string, values: object, more: ReleaseOptions = {}): object {
   return {
     apiVersion: 'helm.toolkit.fluxcd.io/v2',
     kind: 'HelmRelease',

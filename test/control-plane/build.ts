@@ -1,7 +1,8 @@
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cachedFolder } from './cache.ts'
-import { command, succeed } from './command.ts'
+import { succeed } from './command.ts'
+import { report, requireGo } from './go.ts'
 
 export interface Binaries {
   readonly etcd: string
@@ -22,7 +23,6 @@ const INPUTS = [
   join(CRD_MODULE, 'crds.go'),
 ]
 
-const NEEDED_MINOR = 26
 const VERSION = 'k8s.io/component-base/version'
 const LDFLAGS = `-s -w -X ${VERSION}.gitVersion=v1.36.3 -X ${VERSION}.gitMajor=1 -X ${VERSION}.gitMinor=36`
 
@@ -43,17 +43,6 @@ export async function buildControlPlane(): Promise<Binaries> {
   }
 }
 
-async function requireGo(): Promise<void> {
-  const needed = `Go 1.${NEEDED_MINOR} or newer is needed to build the control plane`
-  const answer = await command('go', ['env', 'GOVERSION'], { cwd: MODULE }).catch((error: unknown) => {
-    throw new Error(`${needed}: \`go\` cannot be run`, { cause: error })
-  })
-  const version = answer.stdout.trim()
-  const [, major, minor] = /^go(\d+)\.(\d+)/.exec(version) ?? []
-  if (answer.code === 0 && (Number(major) > 1 || Number(minor) >= NEEDED_MINOR)) return
-  throw new Error(`${needed}: found ${version || answer.stderr.trim()}`)
-}
-
 async function buildBinaries(folder: string): Promise<void> {
   report('building kube-apiserver, kube-controller-manager, kubectl and etcd (about five minutes, once)')
   await mkdir(folder, { recursive: true })
@@ -68,8 +57,4 @@ async function generateCrds(folder: string): Promise<void> {
   const paths = 'paths=github.com/fluxcd/helm-controller/api/v2'
   const args = ['tool', 'controller-gen', 'crd', paths, `output:crd:dir=${folder}`]
   await succeed('go', args, { cwd: CRD_MODULE, env: { CGO_ENABLED: '0' } })
-}
-
-function report(step: string): void {
-  process.stderr.write(`control plane: ${step}\n`)
 }

@@ -10,48 +10,58 @@ export interface KeyPair {
 export interface Certificates {
   readonly authority: KeyPair
   /** Signs the API server's own client certificate towards aggregated API servers, and nothing else. */
-  readonly frontProxyAuthority: KeyPair
+  readonly frontProxyAuthority: Authority
   readonly frontProxyClient: KeyPair
   readonly apiServer: KeyPair
   readonly admin: KeyPair
   readonly controllerManager: KeyPair
   readonly serviceAccountKeyFile: string
-  readonly clientFor: (user: string, groups: readonly string[]) => Promise<KeyPair>
-  readonly serverFor: (hosts: readonly string[]) => Promise<KeyPair>
+  readonly clientFor: Authority['clientFor']
+  readonly serverFor: Authority['serverFor']
 }
 
 const VALID_DAYS = '2'
 const EMPTY_CONFIG = '[req]\ndistinguished_name = none\n[none]\n'
 const API_SERVER_HOSTS = ['localhost', '127.0.0.1', 'kubernetes.default.svc', 'kubernetes']
 
+/** Somebody who signs certificates. */
+export interface Authority extends KeyPair {
+  readonly clientFor: (user: string, groups?: readonly string[]) => Promise<KeyPair>
+  readonly serverFor: (hosts: readonly string[]) => Promise<KeyPair>
+}
+
 /** Everything that a control plane needs to trust itself, as files in `folder`. */
 export async function createCertificates(folder: string): Promise<Certificates> {
-  await writeFile(join(folder, 'openssl.cnf'), EMPTY_CONFIG)
   const authority = await createAuthority(folder, 'ca')
   const frontProxyAuthority = await createAuthority(folder, 'front-proxy-ca')
-  let issued = 0
-
-  const client = (name: string, user: string, groups: readonly string[], signer = authority) =>
-    issue(folder, name, subjectOf(user, groups), ['extendedKeyUsage=clientAuth'], signer)
-  const server = (name: string, hosts: readonly string[]) =>
-    issue(folder, name, subjectOf(name, []), ['extendedKeyUsage=serverAuth', alternatives(hosts)], authority)
-
   return {
     authority,
     frontProxyAuthority,
-    frontProxyClient: await client('front-proxy-client', 'front-proxy-client', [], frontProxyAuthority),
-    apiServer: await server('kube-apiserver', API_SERVER_HOSTS),
-    admin: await client('admin', 'admin', ['system:masters']),
-    controllerManager: await client('controller-manager', 'system:kube-controller-manager', []),
+    frontProxyClient: await frontProxyAuthority.clientFor('front-proxy-client'),
+    apiServer: await authority.serverFor(API_SERVER_HOSTS),
+    admin: await authority.clientFor('admin', ['system:masters']),
+    controllerManager: await authority.clientFor('system:kube-controller-manager'),
     serviceAccountKeyFile: await createServiceAccountKey(folder),
-    clientFor: (user, groups) => client(`client-${++issued}`, user, groups),
-    serverFor: (hosts) => server(`server-${++issued}`, hosts),
+    clientFor: authority.clientFor,
+    serverFor: authority.serverFor,
   }
 }
 
-async function createAuthority(folder: string, name: string): Promise<KeyPair> {
+/** An authority of this name, which signs itself, and files of this name in `folder`. */
+export async function createAuthority(folder: string, name: string): Promise<Authority> {
+  await writeFile(join(folder, 'openssl.cnf'), EMPTY_CONFIG)
   const usage = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign']
-  return issue(folder, name, subjectOf(`mintonce test ${name}`, []), usage)
+  const pair = await issue(folder, name, subjectOf(`mintonce test ${name}`, []), usage)
+  let issued = 0
+  return {
+    ...pair,
+    clientFor: (user, groups = []) =>
+      issue(folder, `${name}-${++issued}`, subjectOf(user, groups), ['extendedKeyUsage=clientAuth'], pair),
+    serverFor: (hosts) => {
+      const extensions = ['extendedKeyUsage=serverAuth', alternatives(hosts)]
+      return issue(folder, `${name}-${++issued}`, subjectOf(hosts[0] ?? '', []), extensions, pair)
+    },
+  }
 }
 
 /** RSA, as nearly every real cluster signs its service account tokens. */

@@ -44,6 +44,8 @@ export interface ControlPlane {
     readonly caFile: string
     readonly clientCertFile: string
     readonly clientKeyFile: string
+    /** Another client certificate of that authority. */
+    readonly clientFor: (name: string) => Promise<KeyPair>
   }
   /** Everything it has on disk, its programs' logs included. */
   readonly folder: string
@@ -104,6 +106,7 @@ export async function connect(
       caFile: frontProxyAuthority.certFile,
       clientCertFile: frontProxyClient.certFile,
       clientKeyFile: frontProxyClient.keyFile,
+      clientFor: frontProxyAuthority.clientFor,
     },
     folder,
     binaries,

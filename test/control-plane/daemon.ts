@@ -7,6 +7,9 @@ import { command } from './command.ts'
 export interface Daemon {
   readonly name: string
   readonly isRunning: () => boolean
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Its exit code once it has ended; null when a signal ended it. */
+  readonly exited: Promise<number | null>
   /** The last lines that it wrote. */
   readonly lastLines: () => Promise<string>
   /** Ends it without waiting. */
@@ -17,18 +20,22 @@ export interface Daemon {
 
 const LAST_LINES = 15
 
-/** Starts a program that runs until it is ended, or until this process is gone, however that ends. */
+/**
+ * Starts a program that runs until it is ended, or until this process is gone, however that ends. Without `env` it has
+ * this process's own.
+ */
 export async function startDaemon(
   name: string,
   program: string,
   args: readonly string[],
   logFile: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Daemon> {
   const [first = program, ...rest] = [...(await dieWithParent()), program, ...args]
   const log = openSync(logFile, 'a')
-  const child = spawn(first, rest, { stdio: ['ignore', log, log] })
+  const child = spawn(first, rest, { stdio: ['ignore', log, log], env })
   closeSync(log)
-  const gone = once(child, 'exit')
+  const exited = once(child, 'exit').then(([code]): number | null => code)
   await once(child, 'spawn')
   const isRunning = () => child.exitCode === null && child.signalCode === null
   const kill = () => {
@@ -37,12 +44,14 @@ export async function startDaemon(
   return {
     name,
     isRunning,
+    signal: (signal) => void child.kill(signal),
+    exited,
     lastLines: async () =>
       (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-LAST_LINES).join('\n'),
     kill,
     async end() {
       kill()
-      await gone
+      await exited
     },
   }
 }

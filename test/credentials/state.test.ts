@@ -28,7 +28,12 @@ const serving: Partial<Kube> = {
 
 async function read(script: Partial<Kube> = {}) {
   const scripted = scriptedKube({ ...serving, ...script })
-  const definitions = createDefinitionLookup({ kube: scripted.kube, now: () => 0, maxAgeMs: 0 })
+  const definitions = createDefinitionLookup({
+    kube: scripted.kube,
+    now: () => 0,
+    maxAgeMs: 0,
+    timeoutMs: 5000,
+  })
   return { state: await readState({ kube: scripted.kube, definitions }, target, {}), scripted }
 }
 
@@ -141,7 +146,7 @@ test('CLI-09: an account that a definition no longer has is refused once the lis
     ...serving,
     listDefinitions: async () => ok([definitionWith({ ...block, accounts })]),
   })
-  const definitions = createDefinitionLookup({ kube, now: () => now, maxAgeMs: 30_000 })
+  const definitions = createDefinitionLookup({ kube, now: () => now, maxAgeMs: 30_000, timeoutMs: 5000 })
   const stateNow = () => readState({ kube, definitions }, target, {})
   expect(await stateNow()).toMatchObject({ ok: true })
   accounts = [{ kind: 'Static', name: 'other' }]

@@ -9,6 +9,7 @@ import { definitionWith } from './definition.ts'
 type Listed = Result<readonly ApplicationDefinition[]>
 
 const MAX_AGE_MS = 30_000
+const TIMEOUT_MS = 50
 
 /** A cluster whose answer and clock a test sets. */
 function cluster(answer: () => Listed | Promise<Listed>) {
@@ -23,6 +24,7 @@ function cluster(answer: () => Listed | Promise<Listed>) {
     },
     now: () => clock.now,
     maxAgeMs: MAX_AGE_MS,
+    timeoutMs: TIMEOUT_MS,
   })
   async function rulesFor(kind: string, options?: CallOptions) {
     const loaded = await load(options)
@@ -126,8 +128,33 @@ test('callers at the same time share one list, and none of their signals ends it
   const callers = [rulesFor('Postgres', { signal: hasty.signal }), rulesFor('Postgres'), rulesFor('Bucket')]
   hasty.abort()
   resolve(ok(shipped))
-  expect(await Promise.all(callers)).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
+  expect(await Promise.all(callers)).toMatchObject([
+    { ok: false, failure: { reason: 'caller_gone' } },
+    { ok: true },
+    { ok: true },
+  ])
   expect(calls).toEqual([undefined])
+})
+
+test('a list that never ends, because the request that began it did, holds nobody up for ever', async () => {
+  let lists = 0
+  const { rulesFor, clock } = cluster(() => {
+    lists += 1
+    return lists === 1 ? new Promise<Listed>(() => undefined) : ok(shipped)
+  })
+  const gone = new AbortController()
+  const first = rulesFor('Postgres', { signal: gone.signal })
+  gone.abort()
+  expect(await first).toEqual({ ok: false, failure: { reason: 'caller_gone' } })
+  clock.now += TIMEOUT_MS
+  expect(await rulesFor('Postgres')).toMatchObject({ ok: true })
+  expect(lists).toBe(2)
+})
+
+test('a list that does not come in time is a failure of the API server', async () => {
+  const { rulesFor } = cluster(() => new Promise<Listed>(() => undefined))
+  const failure = { reason: 'kube_timeout', call: 'list ApplicationDefinitions' }
+  expect(await rulesFor('Postgres')).toEqual({ ok: false, failure })
 })
 
 test('what a caller holds does not change while it holds it', async () => {

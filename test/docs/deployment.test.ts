@@ -56,7 +56,7 @@ test('Knative waits for longer than what is in flight may take', async () => {
 
 test('the admission policy names the ServiceAccount that the function runs as', async () => {
   const { namespace, serviceAccountName } = await knativeService()
-  const [policy] = await objects('knative/admission-policy.yaml')
+  const [policy] = await objects('deploy/base/admission-policy.yaml')
   expect(policy).toMatchObject({
     spec: {
       matchConditions: [

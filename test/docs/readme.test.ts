@@ -4,18 +4,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig } from '../../src/config.ts'
 import { ROOT, runCommand, runInShell, serveCommand } from '../cli/command.ts'
+import { includesCommand, markedForCi, readPage, runByCi, scriptsIn } from './blocks.ts'
 
 const TIMEOUT_MS = 30_000
 const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
 
-const readme = await text('README.md')
-
-/** The code blocks that stand under a comment `<!-- mark -->`. Throws when there is none. */
-function blocks(mark: string): readonly string[] {
-  const found = [...readme.matchAll(new RegExp(`<!-- ${mark} -->\n\`\`\`\\w+\n(.*?)\`\`\``, 'gs'))]
-  if (found.length === 0) throw new Error(`README.md has no block that is marked ${mark}`)
-  return found.map(([, block = '']) => block)
-}
+const page = await readPage('README.md')
+const { text: readme, blocks } = page
 
 /** The rows of the table with this heading, a list of cells each. */
 function table(...heading: readonly string[]): readonly (readonly string[])[] {
@@ -36,20 +31,16 @@ const codesIn = (cell = ''): readonly string[] =>
 
 describe('commands', { timeout: TIMEOUT_MS }, () => {
   test('what is marked for CI is run by CI', async () => {
-    const run = [...(await text('.ci/run')).matchAll(/^ *run ([^{\n]*?)(?: && \{)?$/gm)].map(
-      ([, line]) => line,
-    )
-    const wanted = blocks('ci').flatMap((block) => block.trim().split(/\n| && /))
+    const run = await runByCi()
+    const wanted = markedForCi(page)
     expect(wanted).toContain('npm test')
-    for (const command of wanted) {
-      expect(run, command).toContainEqual(expect.stringMatching(new RegExp(`^${command}( --|$)`)))
-    }
+    for (const command of wanted) expect(includesCommand(run, command), command).toBe(true)
   })
 
   test('npm scripts that are named are there', async () => {
     const { scripts } = JSON.parse(await text('package.json'))
-    const named = [...readme.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name)
-    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named))
+    const named = scriptsIn(page)
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...named]))
     expect(named).toContain('dev')
   })
 
@@ -92,6 +83,14 @@ const withoutChance = (output: string): string =>
     .replace(/"password":"\w{32}"/g, '"password":"PASSWORD"')
     .replace(/SCRAM-SHA-256\$4096:\S+/g, 'SCRAM')
 
+/** What a setting needs beside it. */
+const BESIDE: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
+  ['MINTONCE_KEY_SET_URLS', { MINTONCE_AUTHENTICATION_CONFIG_FILE: '/authentication.yaml' }],
+  ['MINTONCE_TLS_CERT_FILE', { MINTONCE_TLS_KEY_FILE: '/tls.key' }],
+  ['MINTONCE_TLS_KEY_FILE', { MINTONCE_TLS_CERT_FILE: '/tls.crt' }],
+  ['MINTONCE_FRONT_PROXY', { MINTONCE_TLS_CERT_FILE: '/tls.crt', MINTONCE_TLS_KEY_FILE: '/tls.key' }],
+])
+
 describe('the table of settings', () => {
   const rows = table('variable', 'meaning', 'default', 'example').map(([name, meaning, value, example]) => ({
     name: codesIn(name)[0] ?? '',
@@ -120,11 +119,11 @@ describe('the table of settings', () => {
   })
 
   test('has for each variable an example that is accepted and changes something', async () => {
-    const file = { MINTONCE_AUTHENTICATION_CONFIG_FILE: '/etc/mintonce/authentication.yaml' }
     for (const { name, example } of rows) {
-      const isKeySet = name === 'MINTONCE_KEY_SET_URLS'
-      const without = await readConfig(isKeySet ? file : {}, host)
-      const given = await readConfig({ ...(isKeySet ? file : {}), [name]: example }, host)
+      const beside = BESIDE.get(name) ?? {}
+      // Half of a pair is refused.
+      const without = await readConfig({ ...beside, [name]: '' }, host).catch(() => undefined)
+      const given = await readConfig({ ...beside, [name]: example }, host)
       // An inline configuration without issuers is the one example that changes nothing.
       if (name !== 'MINTONCE_AUTHENTICATION_CONFIG') expect(given, name).not.toEqual(without)
     }
@@ -135,7 +134,7 @@ describe('the table of settings', () => {
       const [, min, max] = /(\d+) to (\d+)/.exec(meaning) ?? []
       return min === undefined || max === undefined ? [] : [{ name, min: Number(min), max: Number(max) }]
     })
-    expect(limited).toHaveLength(5)
+    expect(limited).toHaveLength(6)
     for (const { name, min, max } of limited) {
       // The two that must agree with each other are given room.
       const room = name === 'MINTONCE_KUBE_TIMEOUT_SECONDS' ? { MINTONCE_DEADLINE_SECONDS: '50' } : {}

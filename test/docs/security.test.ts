@@ -19,7 +19,7 @@ interface ClusterRole {
 }
 
 test('the function has the rights that the threat model lists, and no other', async () => {
-  const objects = parseAllDocuments(await text('knative/rbac/function.yaml')).map((each) => each.toJS())
+  const objects = parseAllDocuments(await text('deploy/base/rbac/function.yaml')).map((each) => each.toJS())
   const roles: readonly ClusterRole[] = objects.filter(({ kind }) => kind === 'ClusterRole')
   const granted = roles.flatMap(({ rules }) =>
     rules.map(({ apiGroups, resources, verbs }) => {

@@ -28,6 +28,10 @@ test('an empty environment is a complete configuration', async () => {
     kubeUrl: 'https://kubernetes.default.svc',
     kubeCaFile: '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt',
     kubeTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+    tls: undefined,
+    frontProxy: false,
+    requestHeaderMaxAgeMs: 30_000,
+    metricsPort: undefined,
   })
 })
 
@@ -52,6 +56,11 @@ test('every setting is read in the unit that its name says', async () => {
       MINTONCE_KUBE_URL: 'http://127.0.0.1:6443',
       MINTONCE_KUBE_CA_FILE: '/ca',
       MINTONCE_KUBE_TOKEN_FILE: '/token',
+      MINTONCE_TLS_CERT_FILE: '/tls.crt',
+      MINTONCE_TLS_KEY_FILE: '/tls.key',
+      MINTONCE_FRONT_PROXY: 'on',
+      MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS: '60',
+      MINTONCE_METRICS_PORT: '9464',
     }),
   ).toEqual({
     group: 'credentials.cozystack.io',
@@ -68,6 +77,10 @@ test('every setting is read in the unit that its name says', async () => {
     kubeUrl: 'http://127.0.0.1:6443',
     kubeCaFile: '/ca',
     kubeTokenFile: '/token',
+    tls: { certFile: '/tls.crt', keyFile: '/tls.key' },
+    frontProxy: true,
+    requestHeaderMaxAgeMs: 60_000,
+    metricsPort: 9464,
   })
 })
 
@@ -96,6 +109,11 @@ test.each<[variable: string, value: string]>([
   ['MINTONCE_KUBE_URL', 'https://kubernetes.default.svc/'],
   ['MINTONCE_KUBE_URL', 'https://admin:secret@kubernetes.default.svc'],
   ['MINTONCE_KUBE_URL', 'ftp://kubernetes.default.svc'],
+  ['MINTONCE_FRONT_PROXY', 'on'],
+  ['MINTONCE_FRONT_PROXY', 'true'],
+  ['MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', '0'],
+  ['MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', '301'],
+  ['MINTONCE_METRICS_PORT', '65536'],
   ['MINTONCE_KEY_SET_URLS', 'https://idp.example'],
   ['MINTONCE_AUTHENTICATION_CONFIG', 'jwt: []'],
   ['MINTONCE_AUTHENTICATION_CONFIG', '{"kind":"AuthenticationConfiguration"}'],
@@ -103,6 +121,15 @@ test.each<[variable: string, value: string]>([
   const problems = await problemsOf({ [variable]: value })
   expect(problems.length).toBeGreaterThan(0)
   for (const problem of problems) expect(problem).toMatch(new RegExp(`^${variable}: `))
+})
+
+test('a certificate needs its key, and a key its certificate', async () => {
+  expect(await problemsOf({ MINTONCE_TLS_CERT_FILE: '/tls.crt' })).toEqual([
+    'MINTONCE_TLS_KEY_FILE: must be set beside MINTONCE_TLS_CERT_FILE',
+  ])
+  expect(await problemsOf({ MINTONCE_TLS_KEY_FILE: '/tls.key' })).toEqual([
+    'MINTONCE_TLS_CERT_FILE: must be set beside MINTONCE_TLS_KEY_FILE',
+  ])
 })
 
 test('every mistake is named at once', async () => {

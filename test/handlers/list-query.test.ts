@@ -14,7 +14,7 @@ test.each<[query: string, value: object]>([
   [`labelSelector=${NAME}%3Dorders`, { labelSelector: `${NAME}=orders` }],
   [
     'fieldSelector=metadata.name%3Dpg-a.web',
-    { labelSelector: '', fieldSelector: 'metadata.name=pg-a.web.account' },
+    { labelSelector: '', fieldSelector: 'metadata.name=pg-a.web.account', exactName: 'pg-a.web' },
   ],
   ['resourceVersion=0', { labelSelector: '' }],
   ['resourceVersion=5&resourceVersionMatch=NotOlderThan', { labelSelector: '' }],

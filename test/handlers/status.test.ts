@@ -180,6 +180,11 @@ const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]
     // Word for word what kube-apiserver says of a resource of its own.
     says: /^credentials\.core\.cozystack\.io "postgres-orders\.web" is forbidden: User "victor@example\.org" cannot create resource "credentials\/mint" in API group "core\.cozystack\.io" in the namespace "tenant-acme"$/,
   },
+  impersonation_unknown: {
+    failure: { reason: 'impersonation_unknown', header: 'impersonate-username' },
+    answer: { code: 403, reason: 'Forbidden' },
+    says: /^forbidden: the header "impersonate-username" .*Impersonate-User, /,
+  },
   credential_not_found: {
     failure: { reason: 'credential_not_found', name: NAME, why: 'no such account' },
     answer: { code: 404, reason: 'NotFound', details: ABOUT },
@@ -317,6 +322,18 @@ describe.each(rows.map((row) => [row.failure.reason, row] as const))('%s', (_, {
       code,
       ...(details === undefined ? {} : { details }),
     })
+  })
+})
+
+// As in `errors_test.go` of k8s.io/apiserver/pkg/endpoints/handlers/responsewriters: no dot, and no group in details.
+test('a 403 about the core group names it without a group', () => {
+  const users = { verb: 'impersonate', group: '', resource: 'users', name: 'jane' }
+  expect(toStatus({ reason: 'forbidden', user: 'bob', access: users }, GROUP)).toEqual({
+    code: 403,
+    reason: 'Forbidden',
+    message:
+      'users "jane" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope',
+    details: { name: 'jane', kind: 'users' },
   })
 })
 

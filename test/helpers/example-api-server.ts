@@ -20,7 +20,7 @@ export interface ExampleApiServer {
 export async function startExampleApiServer(delayMs: (path: string) => number): Promise<ExampleApiServer> {
   const { kube } = await openExample({
     deps: { now: () => Date.now(), randomBytes: (length) => new Uint8Array(randomBytes(length)) },
-    rolesFolder: new URL('../../knative/rbac/', import.meta.url),
+    rolesFolder: new URL('../../deploy/base/rbac/', import.meta.url),
     audiences: ['mintonce'],
   })
   const answered: string[] = []

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type App, createApp } from '../../src/app.ts'
 import { createAuthorize } from '../../src/auth/access-review.ts'
-import { createAuthenticate } from '../../src/auth/authenticate.ts'
+import { authorizationHeader, createAuthenticate } from '../../src/auth/authenticate.ts'
 import type { Authenticator } from '../../src/auth/authenticator.ts'
 import { textAt } from '../../src/core/json.ts'
+import { noMetrics, type RequestLabels } from '../../src/core/metrics.ts'
 import { ok } from '../../src/core/result.ts'
 import type { CredentialRules } from '../../src/definitions/rules.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
@@ -28,6 +29,8 @@ export interface ScriptedApp extends ScriptedKube {
   /** As jane, unless other headers are given. */
   readonly call: (path: string, init?: RequestInit) => Promise<Response>
   readonly logged: readonly LogLine[]
+  /** The requests that were counted. */
+  readonly counted: readonly RequestLabels[]
   /** What was to run after the answers. */
   readonly afterwards: () => Promise<unknown>
   readonly writes: () => number
@@ -47,10 +50,17 @@ export function scriptedApp(
     deadlineMs = 20_000,
     writeByMs = 10_000,
     web = rules,
-  }: { deadlineMs?: number; writeByMs?: number; web?: CredentialRules } = {},
+    authenticators = [],
+  }: {
+    deadlineMs?: number
+    writeByMs?: number
+    web?: CredentialRules
+    authenticators?: readonly Authenticator[]
+  } = {},
 ): ScriptedApp {
   const scripted = scriptedKube({ ...serving, ...script })
   const logged: LogLine[] = []
+  const counted: RequestLabels[] = []
   const after: Promise<unknown>[] = []
   const { kube } = scripted
   const app = createApp({
@@ -62,14 +72,16 @@ export function scriptedApp(
       now: () => NOW,
       randomBytes: (length) => new Uint8Array(randomBytes(length)),
       log: (level, event, fields) => logged.push({ level, event, fields }),
+      metrics: { ...noMetrics, request: (labels) => counted.push(labels) },
     },
     kube,
     definitions: {
       load: async () =>
         ok({ rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined) }),
     },
-    authenticate: createAuthenticate([janeOnly]),
+    authenticate: createAuthenticate([...authenticators, authorizationHeader, janeOnly]),
     authorize: createAuthorize({ kube }),
+    waitsFor: () => undefined,
   })
   return {
     ...scripted,
@@ -83,6 +95,7 @@ export function scriptedApp(
         { afterResponse: (work) => after.push(work) },
       ),
     logged,
+    counted,
     afterwards: () => Promise.all(after),
     writes: () => scripted.called().filter((method) => WRITES.has(method)).length,
   }

@@ -15,6 +15,7 @@ const METHODS: readonly Method[] = [
   'getHelmRelease',
   'listDefinitions',
   'getSecret',
+  'getConfigMap',
   'listSecrets',
   'createSecret',
   'updateSecret',

@@ -218,6 +218,13 @@ describe('reviews', () => {
     })
   })
 
+  test('an access review says which version of which API it is about', async () => {
+    const { kube, sent } = scripted(reviewed({ allowed: true }))
+    const users = { verb: 'impersonate', group: '', version: 'v1', resource: 'users', name: 'ann' }
+    await kube.reviewAccess(subject, users)
+    expect(sent[0]?.body).toMatchObject({ spec: { resourceAttributes: users } })
+  })
+
   test.each([
     [{ allowed: false }],
     [{ allowed: 'true' }],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import { json, kubeOver, scripted, scriptedFetch } from './scripted-fetch.ts'
 
@@ -56,7 +57,8 @@ test('a long name is cut so that it stays a name with the five characters that a
 
 test('the name of a replica is cut to the 128 bytes that an Event may hold', async () => {
   const { fetch, sent } = scriptedFetch(json({}, 201))
-  const kube = createKube({ fetch, timeoutMs: 5000, reportingInstance: 'n'.repeat(300) })
+  const reportingInstance = 'n'.repeat(300)
+  const kube = createKube({ fetch, timeoutMs: 5000, reportingInstance, now: () => 0, metrics: noMetrics })
   await kube.createEvent(event, AT)
   expect(sent[0]?.body).toMatchObject({ reportingInstance: 'n'.repeat(128) })
 })

@@ -1,4 +1,5 @@
 import type { Fetch } from '../../src/core/deps.ts'
+import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 
@@ -63,7 +64,13 @@ export const pageNotFound = (): Response =>
   })
 
 export const kubeOver = (fetch: Fetch, timeoutMs = 5000): Kube =>
-  createKube({ fetch, timeoutMs, reportingInstance: 'mintonce-00001-abc' })
+  createKube({
+    fetch,
+    timeoutMs,
+    reportingInstance: 'mintonce-00001-abc',
+    now: () => 0,
+    metrics: noMetrics,
+  })
 
 /** The port in front of a script, and what it sent. */
 export function scripted(...answers: readonly Script[]): { kube: Kube; sent: Sent[] } {

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createApp } from '../../../src/app.ts'
 import { readConfig } from '../../../src/config.ts'
+import { linesOf } from '../../../src/core/headers.ts'
+import { noMetrics } from '../../../src/core/metrics.ts'
 import { createServices } from '../../../src/services.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
+import { rawLinesOf } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
 /** The app as a function call. */
@@ -14,6 +17,7 @@ export async function inProcess(api: ApiServer): Promise<Backend> {
       now: () => Date.now(),
       randomBytes: (length) => new Uint8Array(randomBytes(length)),
       log: (level, event, fields) => lines.push(JSON.stringify({ level, event, ...fields })),
+      metrics: noMetrics,
     },
     kube: api.asFunction,
     fetchFor: () => () => Promise.reject(new Error('no issuer is configured')),
@@ -21,9 +25,16 @@ export async function inProcess(api: ApiServer): Promise<Backend> {
   })
   const app = createApp(services)
   const after: Promise<unknown>[] = []
+  const afterResponse = (work: Promise<unknown>) => after.push(work)
   return {
-    call: (path, init) =>
-      app(new Request(`http://mintonce.test${path}`, init), { afterResponse: (work) => after.push(work) }),
+    call: (path, init) => app(new Request(`http://mintonce.test${path}`, init), { afterResponse }),
+    callWithLines: (method, path, lines) => {
+      const raw = rawLinesOf(lines)
+      const headers = lines.map(([name], index): [string, string] => [name, raw[2 * index + 1] ?? ''])
+      const request = new Request(`http://mintonce.test${path}`, { method, headers })
+      return app(request, { afterResponse, headerLines: linesOf(raw) })
+    },
+    joinsHeaders: false,
     admin: api.admin,
     tokenOf: api.tokenOf,
     logged: () => lines.join('\n'),

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 
 /** The roles that are shipped, as objects. */
 export async function shippedRoles(): Promise<readonly object[]> {
-  const folder = join(ROOT, 'knative/rbac')
+  const folder = join(ROOT, 'deploy/base/rbac')
   const files = (await readdir(folder)).filter(
     (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
   )

@@ -1,10 +1,10 @@
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { build } from 'esbuild'
-import { Miniflare, type Request as MiniflareRequest } from 'miniflare'
-import type { Fetch } from '../../../src/core/deps.ts'
+import { Miniflare } from 'miniflare'
+import { bundleWorker, RUNTIME } from '../../../dev/bundle-worker.ts'
+import { bindingTo } from '../../../dev/kube-binding.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
+import { sendLines } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
 /** The worker that ships, in workerd, with `KUBE` bound to a function of this process. */
@@ -12,11 +12,11 @@ export async function workerd(api: ApiServer): Promise<Backend> {
   let output = ''
   const worker = new Miniflare({
     modules: true,
-    script: await bundle(),
-    compatibilityDate: '2026-07-30',
-    compatibilityFlags: ['enable_request_signal'],
+    script: await bundleWorker(),
+    compatibilityDate: RUNTIME.compatibilityDate,
+    compatibilityFlags: [...RUNTIME.compatibilityFlags],
     bindings: { ...SETTINGS },
-    serviceBindings: { KUBE: answerWith(api.asFunction) },
+    serviceBindings: { KUBE: bindingTo(api.asFunction) },
     cf: false,
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
       for (const stream of [stdout, stderr]) {
@@ -30,6 +30,8 @@ export async function workerd(api: ApiServer): Promise<Backend> {
   return {
     // Over HTTP: the class that `dispatchFetch` wants is Miniflare's own.
     call: (path, init) => fetch(`${origin}${path}`, init),
+    callWithLines: sendLines(origin),
+    joinsHeaders: true,
     admin: api.admin,
     tokenOf: api.tokenOf,
     logged: () => output,
@@ -40,24 +42,3 @@ export async function workerd(api: ApiServer): Promise<Backend> {
     },
   }
 }
-
-async function bundle(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, '../../../src/worker.ts')],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    conditions: ['workerd', 'worker', 'browser'],
-    mainFields: ['module', 'main'],
-  })
-  return outputFiles[0]?.text ?? ''
-}
-
-const answerWith =
-  (kube: Fetch) =>
-  async (request: MiniflareRequest): Promise<Response> => {
-    const bytes = await request.arrayBuffer()
-    const { method, url } = request
-    const body = bytes.byteLength === 0 ? {} : { body: bytes }
-    return kube(new Request(url, { method, headers: [...request.headers], ...body }))
-  }

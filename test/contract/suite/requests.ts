@@ -209,7 +209,7 @@ export function requests({ backend, tenant }: Contract): void {
       ['X-Remote-User', 'admin', 403],
       ['X-Remote-Group', 'system:masters', 403],
       ['X_Remote_User', 'admin', 403],
-      ['Impersonate-User', 'admin', 400],
+      ['Impersonate-User', 'admin', 403],
       ['Impersonate-Group', 'system:masters', 400],
     ])('%s gives nobody more than they have', async (name, value, status) => {
       const acme = await orders()

@@ -2,19 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Backend } from '../backend.ts'
 import type { Contract } from '../contract.ts'
 import { type Anything, adminOf, decode } from '../kube.ts'
-import { shown } from '../passwords.ts'
-
-/** A password may hide in base64 with any of three alignments. */
-const disguises = (password: string): readonly string[] =>
-  ['', 'x', 'xx'].map((shift) => {
-    const text = Buffer.from(`${shift}${password}`).toString('base64')
-    return text.slice(shift.length === 0 ? 0 : 4, shift.length === 0 ? 42 : -4)
-  })
-
-const leaks = (haystack: string, passwords: Iterable<string>): readonly string[] =>
-  [...passwords].filter((password) =>
-    [password, ...disguises(password)].some((form) => haystack.includes(form)),
-  )
+import { leaks, shown } from '../passwords.ts'
 
 /** Every Secret at an account's name, ours or not. */
 const secretsOf = async (backend: Backend): Promise<readonly Anything[]> => {

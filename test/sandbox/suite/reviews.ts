@@ -57,6 +57,57 @@ async function minting(served: Served): Promise<Place> {
   return place
 }
 
+/** A name for somebody who may impersonate some people, in a namespace of their own and in the cluster. */
+async function impersonating(served: Served) {
+  const place = await newPlace(served)
+  const { create, namespace, ask } = place
+  const boss = `boss-of-${namespace}`
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: boss }
+  const subjects = [{ kind: 'User', name: boss }]
+  const allowed = (group: string, resource: string, ...resourceNames: readonly string[]) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ['impersonate'],
+    ...(resourceNames.length === 0 ? {} : { resourceNames }),
+  })
+  await create(`${RBAC}/clusterroles`, {
+    kind: 'ClusterRole',
+    metadata: { name: boss },
+    rules: [
+      allowed('', 'users', 'jane', 'jörg'),
+      allowed('', 'groups', 'developers', 'a,b'),
+      allowed('authentication.k8s.io', 'uids', 'uid-jane'),
+      allowed('authentication.k8s.io', 'userextras/scopes', 'view'),
+      allowed('authentication.k8s.io', 'userextras/example.org/team'),
+    ],
+  })
+  await create(`${RBAC}/clusterrolebindings`, {
+    kind: 'ClusterRoleBinding',
+    metadata: { name: boss },
+    roleRef: { ...roleRef, kind: 'ClusterRole' },
+    subjects,
+  })
+  const within = `${RBAC}/namespaces/${namespace}`
+  const role = { kind: 'Role', metadata: { name: boss }, rules: [allowed('', 'serviceaccounts', 'pipeline')] }
+  await create(`${within}/roles`, role)
+  await create(`${within}/rolebindings`, {
+    kind: 'RoleBinding',
+    metadata: { name: boss },
+    roleRef: { ...roleRef, kind: 'Role' },
+    subjects,
+  })
+  const may = async (attributes: object) => {
+    const resourceAttributes = { verb: 'impersonate', version: 'v1', ...attributes }
+    const review = accessReview({ user: boss, groups: ['system:authenticated'], resourceAttributes })
+    return (await ask('POST', ACCESS_REVIEWS, review)).body.status.allowed
+  }
+  await eventually(async () => {
+    expect(await may({ resource: 'users', name: 'jane' })).toBe(true)
+    expect(await may({ resource: 'serviceaccounts', namespace, name: 'pipeline' })).toBe(true)
+  })
+  return { may, namespace }
+}
+
 export function reviews(served: Served): void {
   describe('a SubjectAccessReview', () => {
     test('says who is allowed, and by which binding', async () => {
@@ -98,6 +149,41 @@ export function reviews(served: Served): void {
       const { ask, namespace } = await minting(served)
       const spec = { user: 'ann', resourceAttributes: attributes(namespace, more) }
       expect((await ask('POST', ACCESS_REVIEWS, accessReview(spec))).body.status.allowed).toBe(allowed)
+    })
+
+    test('of whom somebody may impersonate', async () => {
+      const { may, namespace } = await impersonating(served)
+      const authentication = { group: 'authentication.k8s.io' }
+      const scopes = { ...authentication, resource: 'userextras', subresource: 'scopes' }
+      const cases: readonly (readonly [object, boolean])[] = [
+        [{ resource: 'users', name: 'jane' }, true],
+        [{ resource: 'users', name: 'jörg' }, true],
+        [{ resource: 'users', name: 'john' }, false],
+        [{ resource: 'users', name: '' }, false],
+        [{ resource: 'users', name: '*' }, false],
+        [{ ...authentication, resource: 'users', name: 'jane' }, false],
+        [{ resource: 'users', name: 'jane', verb: 'get' }, false],
+        [{ resource: 'groups', name: 'developers' }, true],
+        [{ resource: 'groups', name: 'a,b' }, true],
+        [{ resource: 'groups', name: 'a' }, false],
+        [{ resource: 'groups', name: 'system:masters' }, false],
+        [{ resource: 'serviceaccounts', namespace, name: 'pipeline' }, true],
+        [{ resource: 'serviceaccounts', namespace, name: 'other' }, false],
+        [{ resource: 'serviceaccounts', namespace: 'default', name: 'pipeline' }, false],
+        [{ resource: 'serviceaccounts', name: 'pipeline' }, false],
+        [{ ...authentication, resource: 'uids', name: 'uid-jane' }, true],
+        [{ ...authentication, resource: 'uids', name: 'uid-john' }, false],
+        [{ resource: 'uids', name: 'uid-jane' }, false],
+        [{ ...scopes, name: 'view' }, true],
+        [{ ...scopes, name: 'edit' }, false],
+        [{ ...scopes, name: 'view', subresource: '' }, false],
+        [{ ...scopes, name: 'view', subresource: 'scopes2' }, false],
+        [{ ...scopes, name: 'anything', subresource: 'example.org/team' }, true],
+        [{ ...scopes, name: 'anything', subresource: 'example.org' }, false],
+      ]
+      for (const [attributes, allowed] of cases) {
+        expect([attributes, await may(attributes)]).toEqual([attributes, allowed])
+      }
     })
 
     test('knows paths that are no resources', async () => {

@@ -1,39 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
-import { eventually, knativeManifests, type Manifest } from './knative.ts'
+import { eventually } from './eventually.ts'
+import { build } from './shipped.ts'
 
 const TENANT = 'tenant-acme'
 const RBAC = 'rbac.authorization.k8s.io'
 
 let plane: ControlPlane
-let manifests: readonly Manifest[]
-
 beforeAll(async () => {
   plane = await startControlPlane()
-  manifests = await knativeManifests(plane)
+  await plane.apply(await build('deploy/base', plane))
 })
 
 afterAll(() => plane?.stop())
-
-test('the API server accepts every manifest in a dry run, without a warning', async () => {
-  // Nothing can be tried in a namespace that is not there.
-  await plane.apply(manifests.filter(({ kind }) => kind === 'Namespace'))
-  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests })
-  const flags = ['--server-side', '--dry-run=server', '--validate=strict']
-  const { code, stdout, stderr } = await plane.kubectl(['apply', ...flags, '-f', '-'], list)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const applied = stdout.trim().split('\n')
-  expect(applied).toHaveLength(manifests.length)
-  for (const line of applied) expect(line).toMatch(/ serverside-applied \(server dry run\)$/)
-})
 
 describe('the function', () => {
   const FUNCTION = {
     user: 'system:serviceaccount:mintonce:mintonce',
     groups: ['system:serviceaccounts', 'system:serviceaccounts:mintonce', 'system:authenticated'],
   }
-  beforeAll(() => plane.apply(manifests))
-
   test.each([
     ['', 'secrets', ['get', 'list', 'create', 'update', 'delete']],
     ['', 'namespaces', ['get']],
@@ -66,7 +51,7 @@ describe('the function', () => {
 
 describe.each(['core.cozystack.io', 'credentials.cozystack.io'])('of %s', (group) => {
   beforeAll(async () => {
-    await plane.apply([...manifests, ...PLATFORM])
+    await plane.apply(PLATFORM)
     const last = 'cozy:tenant:super-admin'
     await eventually('the roles are aggregated', async () => {
       const { stdout } = await plane.kubectl(['get', 'clusterrole', last, '-o', 'jsonpath={.rules}'])

@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const ENTRY = fileURLToPath(new URL('../src/worker.ts', import.meta.url))
+
+/** The runtime that the worker is written for: as in wrangler.toml. */
+export const RUNTIME = {
+  compatibilityDate: '2026-07-30',
+  compatibilityFlags: ['enable_request_signal'],
+} as const
+
+/** `src/worker.ts` and what it imports as one module. What is wrong with it is an Error. */
+export async function bundleWorker(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [ENTRY],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    mainFields: ['module', 'main'],
+  })
+  return outputFiles[0]?.text ?? ''
+}

@@ -1,0 +1,105 @@
+import type { Context } from 'hono'
+import type { Failure } from '../core/failure.ts'
+import { statusOf } from './answer.ts'
+import { type Conversion, choose } from './media-type.ts'
+import { answerDocument, lazily, plainRoute } from './public-document.ts'
+import { API_VERSION, type AppEnv, type Services } from './services.ts'
+
+type Group = Pick<Services, 'group'>
+
+/** `metav1.APIResource`, as it is listed. */
+interface Resource {
+  readonly name: string
+  readonly singularName: string
+  readonly kind: string
+  /** What is implemented and nothing else: controllers go and delete whatever says that it can be deleted. */
+  readonly verbs: readonly string[]
+}
+
+/** No short name, no category: `kubectl get all` is no place for them, and short names clash across groups. */
+const RESOURCES: readonly Resource[] = [
+  { name: 'credentials', singularName: 'credential', kind: 'Credential', verbs: ['get', 'list'] },
+  { name: 'credentials/mint', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
+  { name: 'credentials/revoke', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
+]
+
+/** `apidiscovery.k8s.io/v2` (KEP-3352). Its v2beta1 is gone from kube-apiserver, and was never served here. */
+const AGGREGATED: Conversion<'aggregated'> = {
+  representation: 'aggregated',
+  as: 'APIGroupDiscoveryList',
+  group: 'apidiscovery.k8s.io',
+  version: 'v2',
+}
+
+/** As `k8s.io/apiserver/pkg/endpoints/handlers/responsewriters` writes it; clients compare the parameters. */
+const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+const ROOT: Failure = { reason: 'not_acceptable', served: ['application/json', AGGREGATED_TYPE] }
+
+/** `GET /apis`: everything in one document for those who ask for that, else the groups. */
+export function groupsRoute({ group }: Group) {
+  const groups = lazily(() => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: [nameAndVersions(group)] }))
+  const aggregated = lazily(() => aggregatedOf(group))
+  return async (c: Context<AppEnv>): Promise<Response> => {
+    const chosen = choose<'plain' | 'aggregated'>(c.req.header('Accept') ?? null, 'plain', [AGGREGATED])
+    if (chosen === undefined) return statusOf(ROOT, group)
+    if (chosen === 'plain') return answerDocument(c, await groups())
+    return answerDocument(c, await aggregated(), { 'Content-Type': AGGREGATED_TYPE })
+  }
+}
+
+/** `GET /apis/{group}`. */
+export const groupRoute = ({ group }: Group) =>
+  plainRoute(group, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...nameAndVersions(group) }))
+
+/** `GET /apis/{group}/{version}`. The aggregator also takes its 200 for a sign of health. */
+export const resourcesRoute = ({ group }: Group) =>
+  plainRoute(group, () => ({
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: `${group}/${API_VERSION}`,
+    // Group and version are this list's own: named again for aggregators that take over each resource as it is.
+    resources: RESOURCES.map(({ name, singularName, kind, verbs }) => ({
+      name,
+      singularName,
+      namespaced: true,
+      ...kindIn(group, kind),
+      verbs,
+    })),
+  }))
+
+const kindIn = (group: string, kind: string) => ({ group, version: API_VERSION, kind })
+
+function nameAndVersions(group: string) {
+  const version = { groupVersion: `${group}/${API_VERSION}`, version: API_VERSION }
+  return { name: group, versions: [version], preferredVersion: version }
+}
+
+function aggregatedOf(group: string): unknown {
+  const resources = RESOURCES.filter(({ name }) => !name.includes('/')).map((resource) => ({
+    resource: resource.name,
+    responseKind: kindIn(group, resource.kind),
+    scope: 'Namespaced',
+    singularResource: resource.singularName,
+    verbs: resource.verbs,
+    subresources: RESOURCES.filter(({ name }) => name.startsWith(`${resource.name}/`)).map(
+      ({ name, kind, verbs }) => ({
+        subresource: name.slice(resource.name.length + 1),
+        responseKind: kindIn(group, kind),
+        acceptedTypes: [kindIn(group, kind)],
+        verbs,
+      }),
+    ),
+  }))
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: [
+      {
+        metadata: { name: group },
+        versions: [{ version: API_VERSION, resources, freshness: 'Current' }],
+      },
+    ],
+  }
+}

@@ -1,0 +1,141 @@
+import type { ClientFailure } from '../client/client.ts'
+import { isNeverSent, isUntrusted } from '../core/error-code.ts'
+import type { Verb } from './flags.ts'
+import { visible } from './visible.ts'
+
+/** How a command ends: a kind of failure each, so that a script knows what to do without reading messages. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  forbidden: 3,
+  notFound: 4,
+  conflict: 5,
+  unknown: 6,
+  unavailable: 7,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
+  [EXIT.done, 'it is stored'],
+  [EXIT.failed, 'refused for another reason, or something is broken; nothing was changed'],
+  [EXIT.usage, 'the command line or the kubeconfig is wrong; nothing was sent'],
+  [
+    EXIT.forbidden,
+    'not allowed: who you are, or what you may (401, 403, a plug-in that gives no credentials)',
+  ],
+  [EXIT.notFound, 'no such account, or the cluster has no such API (404)'],
+  [EXIT.conflict, 'it has changed meanwhile, or something is in the way (409); nothing was changed'],
+  [EXIT.unknown, 'nobody knows whether it was stored, or the answer was lost: do it again'],
+  [EXIT.unavailable, 'not reached, or overloaded (408, 429, 503, 504); nothing was changed: try later'],
+]
+
+export interface Outcome {
+  readonly code: ExitCode
+  /** For standard error. Holds nothing of an answer but the message of a Status. */
+  readonly lines: readonly string[]
+}
+
+interface Asked {
+  readonly verb: Verb
+  readonly name: string
+  readonly namespace: string
+  readonly group: string
+  readonly dryRun: boolean
+}
+
+/** What a failed call means for who asked. Whatever is not certain to have changed nothing is unknown. */
+export function outcomeOf(failure: ClientFailure, asked: Asked): Outcome {
+  const code = exitCodeOf(failure, asked)
+  const what = messageOf(failure, asked)
+  const hint = code === EXIT.unknown ? whatNow(asked) : hintFor(failure, asked)
+  return { code, lines: hint === undefined ? [what] : [what, hint] }
+}
+
+/** After a call that may have been stored: what to do about it. */
+export function whatNow({ verb, name }: Pick<Asked, 'verb' | 'name'>): string {
+  return verb === 'mint'
+    ? `The password of ${name} may have been replaced. Mint again: the newest password is the one that counts.`
+    : `The password of ${name} may have been revoked. Revoke again: it does no harm.`
+}
+
+function exitCodeOf(failure: ClientFailure, { dryRun }: Asked): ExitCode {
+  const code = certainCode(failure) ?? EXIT.unknown
+  // Nothing is ever stored in a dry run.
+  return dryRun && code === EXIT.unknown ? EXIT.unavailable : code
+}
+
+const BY_STATUS: Readonly<Record<number, ExitCode>> = {
+  401: EXIT.forbidden,
+  403: EXIT.forbidden,
+  404: EXIT.notFound,
+  408: EXIT.unavailable,
+  409: EXIT.conflict,
+  429: EXIT.unavailable,
+}
+
+/** Undefined when it may have been stored all the same. */
+function certainCode(failure: ClientFailure): ExitCode | undefined {
+  if (failure.kind === 'silence') return beforeSending(failure.code)
+  const { code } = failure
+  const known = BY_STATUS[code]
+  if (known !== undefined) return known
+  if (failure.kind === 'foreign') {
+    if (failure.undelivered) return EXIT.unavailable
+    // An answer of somebody in between, or half of the function's own.
+    return code >= 300 && code < 500 ? EXIT.failed : undefined
+  }
+  if (code === 503) return EXIT.unavailable
+  if (code === 504) return isOfFunction(failure.message) ? EXIT.unavailable : undefined
+  return UNCERTAIN.test(failure.message) ? undefined : EXIT.failed
+}
+
+/** The function says so itself, or nobody foresaw what happened: in the function, or in kube-apiserver. */
+const UNCERTAIN = /may have been replaced|^internal error/i
+
+/**
+ * kube-apiserver ends a call that takes too long with a 504 of its own, while the function goes on
+ * (k8s.io/apiserver/pkg/server/filters/timeout.go). The function's own say that nothing was written.
+ */
+const isOfFunction = (message: string): boolean =>
+  message.includes('nothing was written') || message.startsWith('the Kubernetes API did not answer in time: ')
+
+function beforeSending(code: string | undefined): ExitCode | undefined {
+  if (code === undefined || !isNeverSent(code)) return undefined
+  if (code === 'NO_CREDENTIALS') return EXIT.forbidden
+  return isUntrusted(code) ? EXIT.failed : EXIT.unavailable
+}
+
+/** As kubectl words it, where it has words. */
+function messageOf(failure: ClientFailure, { group }: Asked): string {
+  switch (failure.kind) {
+    case 'status':
+      return `Error from server (${visible(failure.reason)}): ${visible(failure.message)}`
+    case 'silence':
+      return failure.code === 'NO_CREDENTIALS'
+        ? `error: ${visible(failure.why)}`
+        : `error: no answer: ${visible(failure.why)}`
+    case 'foreign':
+      if (failure.undelivered) return 'error: kube-apiserver did not reach the function; nothing was changed'
+      return failure.code === 404
+        ? `error: the cluster serves no ${group}/v1alpha1`
+        : `error: the answer (code ${failure.code}) is none of the function`
+  }
+}
+
+function hintFor(failure: ClientFailure, { verb, namespace, group }: Asked): string | undefined {
+  if (failure.kind === 'silence') return undefined
+  if (failure.kind === 'foreign') {
+    if (failure.undelivered || failure.code === 404) {
+      return `kubectl get apiservice v1alpha1.${group} says more; --group names another API group.`
+    }
+    return undefined
+  }
+  if (failure.code === 403) {
+    return `RBAC has to allow "create" on "credentials/${verb}" in ${group}, as the ClusterRole mintonce:mint does.`
+  }
+  return failure.code === 404
+    ? `kubectl -n ${namespace} get credentials.${group} shows which there are so far.`
+    : undefined
+}

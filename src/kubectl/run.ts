@@ -1,0 +1,150 @@
+import { type Answer, createClient, type Issued, isName } from '../client/client.ts'
+import type { Fetch } from '../core/deps.ts'
+import { codeOf } from '../core/error-code.ts'
+import { textAt } from '../core/json.ts'
+import type { KubeconfigAccess, openKubeconfig } from '../k8s/node-kubeconfig.ts'
+import { VERSION } from '../version.ts'
+import { type Issue, parseCommandLine } from './command-line.ts'
+import { EXIT, type ExitCode, outcomeOf, whatNow } from './exit-codes.ts'
+import { DEFAULT_GROUP, type Verb } from './flags.ts'
+import { helpOf } from './help.ts'
+import { afterwards, ON_A_TERMINAL, render } from './output.ts'
+import { visible } from './visible.ts'
+
+/** What a command needs of its process. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly open: typeof openKubeconfig
+  /** To standard output. Rejects when it could not be written. */
+  readonly print: (text: string) => Promise<void>
+  readonly isTerminal: boolean
+  /** A line to standard error. */
+  readonly say: (line: string) => void
+  /** From now on an interruption says this line before it ends the process. Answers how to take that back. */
+  readonly whenInterrupted: (line: string) => () => void
+}
+
+/** Runs `kubectl mint` or `kubectl revoke` with these arguments, and answers the exit code. Every call is sent once. */
+export async function run(verb: Verb, args: readonly string[], around: Surroundings): Promise<ExitCode> {
+  const command = parseCommandLine(verb, args)
+  switch (command.is) {
+    case 'help':
+      await around.print(helpOf(verb))
+      return EXIT.done
+    case 'version':
+      await around.print(`kubectl-${verb} ${VERSION}\n`)
+      return EXIT.done
+    case 'mistake':
+      return misused(verb, command.message, around)
+    case 'issue':
+      return issue(verb, command, around)
+  }
+}
+
+function misused(verb: Verb, message: string, { say }: Surroundings): ExitCode {
+  say(`error: ${visible(message)}`)
+  say(`See 'kubectl ${verb} --help'.`)
+  return EXIT.usage
+}
+
+async function issue(verb: Verb, asked: Issue, around: Surroundings): Promise<ExitCode> {
+  const { say } = around
+  const group = asked.target.group ?? (around.env.MINTONCE_API_GROUP || DEFAULT_GROUP)
+  if (!isName(group)) return misused(verb, `MINTONCE_API_GROUP: ${group} is no API group`, around)
+  let access: KubeconfigAccess
+  try {
+    const { kubeconfig: path, ...target } = asked.target
+    access = await around.open({ ...target, path, terminal: { stdin: true, stderr: true } })
+  } catch (error) {
+    say(`error: ${visible(wordsOf(error))}`)
+    return EXIT.usage
+  }
+  const namespace = asked.target.namespace ?? access.namespace
+  if (!isName(namespace))
+    return misused(verb, `the kubeconfig: ${namespace} is no name of a namespace`, around)
+  try {
+    await access.authenticate()
+  } catch (error) {
+    say(`error: ${visible(wordsOf(error))}`)
+    return codeOf(error) === 'NO_CREDENTIALS' ? EXIT.forbidden : EXIT.failed
+  }
+  const answer = await call(verb, asked, { access, group, namespace, around })
+  if (answer.ok) return deliver(verb, asked, answer, around)
+  const outcome = outcomeOf(answer.failure, {
+    verb,
+    name: asked.name,
+    namespace,
+    group,
+    dryRun: asked.dryRun,
+  })
+  for (const line of outcome.lines) say(line)
+  return outcome.code
+}
+
+interface Way {
+  readonly access: KubeconfigAccess
+  readonly group: string
+  readonly namespace: string
+  readonly around: Surroundings
+}
+
+async function call(
+  verb: Verb,
+  { name, preconditions, dryRun, timeoutMs }: Issue,
+  { access, group, namespace, around }: Way,
+): Promise<Answer<Issued>> {
+  const client = createClient({ baseUrl: access.server, fetch: named(access.fetch, verb), group })
+  const relax = dryRun ? undefined : around.whenInterrupted(`interrupted. ${whatNow({ verb, name })}`)
+  try {
+    return await client[verb](
+      { namespace, name },
+      {
+        preconditions,
+        dryRun,
+        ...(timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(timeoutMs) }),
+      },
+    )
+  } finally {
+    relax?.()
+  }
+}
+
+/** Audit logs hold it. */
+const named =
+  (fetch: Fetch, verb: Verb): Fetch =>
+  (request) => {
+    request.headers.set('User-Agent', `kubectl-${verb}/${VERSION}`)
+    return fetch(request)
+  }
+
+/** From here on it is stored: what cannot be shown is lost. */
+async function deliver(
+  verb: Verb,
+  asked: Issue,
+  { value, warnings }: Extract<Answer<Issued>, { readonly ok: true }>,
+  { print, say, isTerminal }: Surroundings,
+): Promise<ExitCode> {
+  for (const warning of warnings) say(`Warning: ${visible(warning)}`)
+  const showsPassword = verb === 'mint' && !asked.dryRun
+  if (!isWhole(value, showsPassword)) {
+    say(`error: the answer is not whole. ${whatNow({ verb, name: asked.name })}`)
+    return EXIT.unknown
+  }
+  if (showsPassword && isTerminal) say(ON_A_TERMINAL)
+  try {
+    await print(render(value, verb, asked))
+  } catch (error) {
+    const lost = showsPassword ? `: the password is lost. ${whatNow({ verb, name: asked.name })}` : ''
+    say(`error: it is done, and could not be written (${codeOf(error) ?? 'no reason'})${lost}`)
+    return showsPassword ? EXIT.unknown : EXIT.failed
+  }
+  if (asked.output.as === 'text' && !asked.dryRun) say(afterwards(verb))
+  return EXIT.done
+}
+
+const isWhole = (issued: unknown, showsPassword: boolean): boolean =>
+  textAt(issued, 'status', 'username') !== undefined &&
+  textAt(issued, 'status', 'issuedAt') !== undefined &&
+  (!showsPassword || Boolean(textAt(issued, 'status', 'password')))
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : 'it failed')

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { applyForeignCrds } from '../control-plane/crds.ts'
+import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
+import { build, buildOverlay, forgottenFiles, objectsIn, shippedFiles, shippedFolders } from './shipped.ts'
+
+const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
+
+const folders = await shippedFolders()
+
+let plane: ControlPlane
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  await applyForeignCrds(plane)
+  // Nothing can be tried in a namespace that is not there.
+  const texts = await Promise.all(folders.map((folder) => build(folder, plane)))
+  await plane.apply(texts.flatMap(objectsIn).filter(({ kind }) => kind === 'Namespace'))
+})
+
+afterAll(() => plane?.stop())
+
+test('every manifest is part of a kustomization', async () => {
+  expect(await shippedFiles()).toEqual(
+    expect.arrayContaining(['deploy/apiserver/deployment.yaml', 'knative/service.yaml']),
+  )
+  expect(await forgottenFiles()).toEqual([])
+})
+
+test.each(folders)(
+  '%s: the API server accepts everything in a dry run, without a warning',
+  async (folder) => {
+    const text = await build(folder, plane)
+    const { code, stdout, stderr } = await plane.kubectl(DRY_RUN, text)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const applied = stdout.trim().split('\n')
+    expect(applied).toHaveLength(objectsIn(text).length)
+    for (const line of applied) expect(line).toMatch(/ serverside-applied \(server dry run\)$/)
+  },
+)
+
+test.each([
+  ['knative', 'serving.knative.dev/v1', 'containerConcurrency: 50', 'containerConcurrencies: 50'],
+  ['deploy/apiserver', 'cert-manager.io/v1', 'isCA: true', 'isCa: true'],
+  ['deploy/apiserver', 'apps/v1', 'matchLabelKeys:', 'matchLabelsKeys:'],
+])('a field of %s that %s does not have would be noticed', async (folder, _version, right, wrong) => {
+  const text = await build(folder, plane)
+  expect(text).toContain(right)
+  const { code, stderr } = await plane.kubectl(DRY_RUN, text.replace(right, wrong))
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/unknown field|field not declared in schema/)
+})
+
+test.each(['knative', 'deploy/apiserver'])('%s: one line of an overlay names the image', async (folder) => {
+  const imagesIn = (text: string) => [...text.matchAll(/ image: (.*)/g)].map(([, image]) => image)
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  expect(imagesIn(await build(folder, plane))).toEqual([`ghcr.io/mintonce/mintonce:${version}`])
+  const images = [
+    { name: 'ghcr.io/mintonce/mintonce', newName: 'registry.example.org/mintonce', newTag: 'tried' },
+  ]
+  const overlaid = await buildOverlay({ resources: [folder], images }, plane)
+  expect(imagesIn(overlaid)).toEqual(['registry.example.org/mintonce:tried'])
+})

@@ -1,0 +1,61 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { succeed } from './command.ts'
+import type { ControlPlane } from './control-plane.ts'
+
+/** Its go.mod says which version, its go.sum what that is. */
+const KNATIVE_MODULE = join(import.meta.dirname, 'knative')
+
+/** No module here builds it, so that its version and its checksum, as in a go.sum, stand here. */
+const CERT_MANAGER = 'github.com/cert-manager/cert-manager@v1.21.0'
+const CERT_MANAGER_SUM = 'h1:BCoB2BxA1lbqPusZCqPLPn8Q9MhraL7RbZGHbBcm3W8='
+
+/**
+ * Adds the resources that our manifests speak of and that others define, as they release them: Knative Serving
+ * (`config/core/300-resources`) and cert-manager (`deploy/crds`). Ends when they are served. Throws what went wrong.
+ */
+export async function applyForeignCrds({
+  apply,
+  kubectl,
+}: Pick<ControlPlane, 'apply' | 'kubectl'>): Promise<void> {
+  const folders = [
+    join(await knativeServing(), 'config/core/300-resources'),
+    join(await certManager(), 'deploy/crds'),
+  ]
+  const texts = await Promise.all(folders.map(readManifests))
+  await apply(texts.flat().join('\n---\n'))
+  const wait = ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']
+  const { code, stderr } = await kubectl(wait)
+  if (code !== 0) throw new Error(`the definitions of others were not accepted: ${stderr.trim()}`)
+}
+
+async function readManifests(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort()
+  return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+}
+
+const knativeServing = async (): Promise<string> =>
+  (await download('knative.dev/serving', KNATIVE_MODULE)).Dir
+
+async function certManager(): Promise<string> {
+  // Outside of every module: the versions that another one needs have no say here.
+  const outside = await mkdtemp(join(tmpdir(), 'mintonce-module.'))
+  try {
+    const { Dir, Sum } = await download(CERT_MANAGER, outside)
+    if (Sum !== CERT_MANAGER_SUM)
+      throw new Error(`${CERT_MANAGER} is ${Sum}, and ${CERT_MANAGER_SUM} was expected`)
+    return Dir
+  } finally {
+    await rm(outside, { recursive: true })
+  }
+}
+
+interface Downloaded {
+  /** Where its files are, in Go's own cache. */
+  readonly Dir: string
+  readonly Sum: string
+}
+
+const download = async (module: string, cwd: string): Promise<Downloaded> =>
+  JSON.parse(await succeed('go', ['mod', 'download', '-json', module], { cwd }))
