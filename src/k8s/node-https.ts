@@ -10,7 +10,8 @@ export type TlsOptions = Pick<
 >
 
 export interface HttpsClient {
-  readonly fetch: Fetch
+  /** `more` goes in place of what the request says: a list is a header line for each item, which `Headers` cannot say. */
+  readonly fetch: (request: Request, more?: HeaderLists) => ReturnType<Fetch>
   /** Idle connections end now, busy ones after their answer. */
   readonly close: () => void
 }
@@ -21,6 +22,8 @@ export type HeaderLists = Readonly<Record<string, string[]>>
 interface Way {
   readonly agent: HttpsAgent | HttpAgent
   readonly more: HeaderLists
+  /** Requests that are under way. */
+  readonly alive: Set<Request>
 }
 
 /** Shorter than servers keep idle connections: one that is closed under a request loses its answer. */
@@ -31,21 +34,17 @@ const BODILESS = new Set([204, 205, 304])
  * A fetch to one server over `node:https` with one keep-alive agent. What the global fetch does behind a caller's back
  * it does not: no redirect is followed and nothing is ever sent twice (RFC 9110, section 9.2.2: a POST or a guarded
  * PUT is not for a client to repeat). Whatever origin a request names, it goes to `server`, below its path if it has
- * one. An answer must be read or cancelled: until then it holds its connection. `more` goes with every request, in place
- * of what the request says: a list is a header line for each item, which `Headers` cannot say.
+ * one. An answer must be read or cancelled: until then it holds its connection.
  */
-export function createHttpsClient(
-  server: string | undefined,
-  tls: TlsOptions = {},
-  more: HeaderLists = {},
-): HttpsClient {
+export function createHttpsClient(server: string | undefined, tls: TlsOptions = {}): HttpsClient {
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
   const secure = new HttpsAgent({ ...options, ...tls })
   const plain = new HttpAgent(options)
+  const alive = new Set<Request>()
   return {
-    fetch: async (request) => {
+    fetch: async (request, more = {}) => {
       const url = addressOf(request.url, server)
-      return send(request, url, { agent: url.protocol === 'https:' ? secure : plain, more })
+      return send(request, url, { agent: url.protocol === 'https:' ? secure : plain, more, alive })
     },
     close: () => {
       retire(secure)
@@ -67,7 +66,7 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-async function send(request: Request, url: URL, { agent, more }: Way): Promise<Response> {
+async function send(request: Request, url: URL, { agent, more, alive }: Way): Promise<Response> {
   // Read before anything is sent: a body that fails half-way must not be half a request.
   const body = Buffer.from(await request.arrayBuffer())
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
@@ -84,7 +83,13 @@ async function send(request: Request, url: URL, { agent, more }: Way): Promise<R
         reject(error)
       }
     }
-    start(url, { method, headers, agent, signal }, answered).once('error', reject).end(body)
+    const outgoing = start(url, { method, headers, agent, signal }, answered)
+    // A Request that was collected passes no abort on any more: its signal follows the one it was made with weakly.
+    alive.add(request)
+    outgoing
+      .once('error', reject)
+      .once('close', () => alive.delete(request))
+      .end(body)
   })
 }
 

@@ -65,7 +65,7 @@ export async function openKubeconfig({
     const key = keyOf(tls)
     if (client?.key === key) return client
     client?.close()
-    client = { ...createHttpsClient(cluster.server, tls, more), key }
+    client = { ...createHttpsClient(cluster.server, tls), key }
     return client
   }
   return {
@@ -77,9 +77,7 @@ export async function openKubeconfig({
     },
     fetch: async (request) => {
       const options = await credentialsOf(kubeconfig)
-      const headers = new Headers(request.headers)
-      for (const [name, value] of headersOf(options)) headers.set(name, value)
-      return connected(tlsOf(options)).fetch(new Request(request, { headers }))
+      return connected(tlsOf(options)).fetch(request, { ...headersOf(options), ...more })
     },
   }
 }
@@ -185,10 +183,13 @@ async function credentialsOf(kubeconfig: KubeConfig): Promise<RequestOptions> {
   return options
 }
 
-function headersOf({ headers, auth }: RequestOptions): readonly (readonly [string, string])[] {
-  const given = Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)] as const)
-  if (!auth) return given
-  return [...given, ['Authorization', `Basic ${Buffer.from(auth).toString('base64')}`]]
+/** Through `Headers`, which takes the line's end off what was read from a file. */
+function headersOf({ headers, auth }: RequestOptions): HeaderLists {
+  const given = Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name, String(value)])
+  const basic: [string, string][] = auth
+    ? [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`]]
+    : []
+  return Object.fromEntries([...new Headers(given), ...basic].map(([name, value]) => [name, [value]]))
 }
 
 function tlsOf(options: RequestOptions): TlsOptions {

@@ -1,4 +1,4 @@
-import { type Answer, type Credential, createClient } from '../client/client.ts'
+import { type Answer, type Credential, createClient, isName } from '../client/client.ts'
 import type { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { countNames, type Target, targetSoFar } from './command-line.ts'
 import { DEFAULT_GROUP, type Flag, flagsOf, type Verb } from './flags.ts'
@@ -111,7 +111,7 @@ async function collect(
     const place = next === '' ? {} : { continue: next }
     page = await client.list(namespace ?? access.namespace, { limit: PAGE, signal, ...place })
     if (!page.ok) return
-    into.push(...page.value.items.map(candidateOf))
+    into.push(...page.value.items.map(candidateOf).filter(([name]) => isName(name)))
     next = page.value.metadata.continue ?? ''
   } while (next !== '')
 }

@@ -49,9 +49,12 @@ async function serveScript(args: readonly string[], env: Readonly<Record<string,
   return { origin: running.found[1] ?? '', output: running.output, stop: running.stop }
 }
 
-/** Lines as a person pastes them, with a `curl` of our own: not every machine has one. */
+/** Makes a `curl` of a shell: not every machine has one. */
+export const CURL = `curl() { '${process.execPath}' '${STANDIN}' "$@"; }\n`
+
+/** Lines as a person pastes them. */
 export const runInShell = (script: string): Promise<Ended> =>
-  ended(spawn('sh', ['-e', '-c', `curl() { '${process.execPath}' '${STANDIN}' "$@"; }\n${script}`]))
+  ended(spawn('sh', ['-e', '-c', `${CURL}${script}`]))
 
 export async function ended(child: ChildProcess): Promise<Ended> {
   const { stdout, stderr } = child

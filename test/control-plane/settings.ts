@@ -17,6 +17,8 @@ const CONTROLLERS = [
   'clusterrole-aggregation-controller',
   'root-ca-certificate-publisher-controller',
   'resourcequota-controller',
+  // Without the one that makes pods of it: there is nobody to run them.
+  'deployment-controller',
 ]
 
 /** Bodies are recorded for our own API groups, to prove that no password is in them. */

@@ -1,5 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
@@ -111,6 +113,32 @@ describe('a request', () => {
     setTimeout(() => gone.abort(), 20)
     await expect(call).rejects.toThrow()
     await closed.promise
+  })
+
+  test('whose signal fires is destroyed when nobody else holds the request any more', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const { url } = await serve(() => arrived.resolve())
+    const gone = new AbortController()
+    const call = createHttpsClient(url).fetch(new Request(`${ORIGIN}/x`, { signal: gone.signal }))
+    await arrived.promise
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    gone.abort()
+    await expect(call).rejects.toMatchObject({ code: 'ABORT_ERR' })
+  })
+
+  test('has a line for each item of a list, in place of what it says itself', async () => {
+    const lines = Promise.withResolvers<readonly string[]>()
+    const { url } = await serve((_, response, { rawHeaders }) => {
+      lines.resolve(rawHeaders)
+      answerJson(response, {})
+    })
+    const request = new Request(`${ORIGIN}/x`, { headers: { 'Impersonate-Group': 'own', Accept: 'a/b' } })
+    await createHttpsClient(url).fetch(request, { 'impersonate-group': ['a, b', 'c'] })
+    const pairs = (await lines.promise).flatMap((name, index, all) =>
+      index % 2 === 0 && /^(impersonate-group|accept)$/i.test(name) ? [`${name}: ${all[index + 1]}`] : [],
+    )
+    expect(pairs.toSorted()).toEqual(['accept: a/b', 'impersonate-group: a, b', 'impersonate-group: c'])
   })
 })
 

@@ -97,6 +97,11 @@ describe('names', () => {
     expect((await completed([''], respond)).output).toBe(':4\n')
   })
 
+  test('what is no name never reaches a shell', async () => {
+    const { output } = await completed([''], () => page(['a.a', 'b.$(id)', 'c.c\n:0', 'd.d\tx']))
+    expect(output).toBe('a.a\tPostgres orders, Minted\n:4\n')
+  })
+
   test('a namespace that cannot be one is no error either', async () => {
     expect((await completed(['-n', '../x', ''])).output).toBe(':4\n')
   })
