@@ -72,11 +72,12 @@ async function usageOf(pid: number | undefined): Promise<Omit<Sample, 'wallMs'>>
   const tasks = await readdir(`/proc/${pid}/task`)
   // The first number: nanoseconds on a CPU (the kernel's Documentation/scheduler/sched-stats.rst).
   const onCpu = await Promise.all(
-    tasks.map(async (task) => parseInt(await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8'), 10)),
+    // A thread may have ended since: a start has none that does much.
+    tasks.map((task) => readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8').catch(() => '0')),
   )
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return {
-    cpuMs: onCpu.reduce((sum, each) => sum + each, 0) / 1e6,
+    cpuMs: onCpu.reduce((sum, text) => sum + parseInt(text, 10), 0) / 1e6,
     residentMiB: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024,
   }
 }

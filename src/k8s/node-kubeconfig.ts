@@ -77,6 +77,7 @@ export async function openKubeconfig({
     },
     fetch: async (request) => {
       const options = await credentialsOf(kubeconfig)
+      // The request itself: a copy follows its signal weakly, and is never aborted once the original was collected.
       return connected(tlsOf(options)).fetch(request, { ...headersOf(options), ...more })
     },
   }

@@ -76,6 +76,16 @@ describe('what is sent', () => {
     expect(await requests[0]?.json()).toMatchObject({ apiVersion: 'credentials.example.org/v1alpha1' })
   })
 
+  test('without a token nobody is named: that is up to the fetch', async () => {
+    const requests: Request[] = []
+    const fetch = async (request: Request) => {
+      requests.push(request)
+      return answer(ISSUED, 201)()
+    }
+    await createClient({ baseUrl: 'https://mintonce.test', fetch }).mint(ADDRESS)
+    expect(requests[0]?.headers.has('Authorization')).toBe(false)
+  })
+
   test('redirects are not followed', async () => {
     const { client, requests } = clientOf(answer(ISSUED, 201))
     await client.mint(ADDRESS)
@@ -117,6 +127,29 @@ describe('what comes back', () => {
   ])('%s is no answer of the function', async (_what, respond, code) => {
     const { client } = clientOf(respond)
     expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure: { kind: 'foreign', code } })
+  })
+
+  // k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go; k8s.io/apimachinery/pkg/util/proxy/transport.go.
+  test.each([
+    ['service unavailable\n', true],
+    ['error trying to reach service: dial tcp 10.96.0.9:443: connect: connection refused\n', true],
+    ['error trying to reach service: tls: failed to verify certificate: x509: unknown authority\n', true],
+    ['error trying to reach service: EOF\n', false],
+    ['error trying to reach service: read tcp 10.0.0.1:5->10.96.0.9:443: connection reset by peer\n', false],
+    ['error trying to reach service: net/http: timeout awaiting response headers\n', false],
+    ['<html>service unavailable', false],
+  ])('%j of the aggregation layer: it never arrived is %s', async (text, undelivered) => {
+    const { client } = clientOf(() => new Response(text, { status: 503 }))
+    const failure = { kind: 'foreign', code: 503, ...(undelivered ? { undelivered } : {}) }
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure })
+  })
+
+  test('the code of an error tells whether anything was sent', async () => {
+    const { client } = clientOf(() =>
+      Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
+    )
+    const failure = { kind: 'silence', why: 'connect ECONNREFUSED', code: 'ECONNREFUSED' }
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure })
   })
 
   test('a broken connection is said to be one, and nothing is sent again', async () => {

@@ -25,6 +25,7 @@ export interface Aggregated {
 /** Everything that a platform installs, running: HTTPS, the front proxy, the APIService, the roles. */
 export async function startAggregated(
   settingsFor: (api: RealApiServer) => Promise<Readonly<Record<string, string>>> = async () => ({}),
+  group = GROUP,
 ): Promise<Aggregated> {
   const api = await startRealApiServer()
   const { plane } = api
@@ -32,14 +33,14 @@ export async function startAggregated(
     const { certFile, keyFile } = await plane.serverCertificateFor([SERVICE_HOST, 'localhost'])
     const entry = await startEntry(api, {
       ...SETTINGS,
-      MINTONCE_API_GROUP: GROUP,
+      MINTONCE_API_GROUP: group,
       MINTONCE_TLS_CERT_FILE: certFile,
       MINTONCE_TLS_KEY_FILE: keyFile,
       MINTONCE_FRONT_PROXY: 'on',
       MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS: '1',
       ...(await settingsFor(api)),
     })
-    await registerApiService(plane, entry.port, GROUP)
+    await registerApiService(plane, entry.port, group)
     return {
       plane,
       api,

@@ -23,6 +23,33 @@ export interface Contract {
 
 /** What the function does, whatever it runs on and whatever Kubernetes API is behind it. */
 export function contract(name: string, start: () => Promise<Backend>): void {
+  contractOf(name, start, (context) => {
+    objects(context)
+    access(context)
+    forged(context)
+    impersonation(context)
+    requests(context)
+    discovery(context)
+  })
+}
+
+/** The same for callers who never reach it by themselves: who they are, and what is no request, somebody else decides. */
+export function contractBehindProxy(name: string, start: () => Promise<Backend>): void {
+  contractOf(name, start, objects)
+}
+
+/** What becomes of credentials. */
+function objects(context: Contract): void {
+  mint(context)
+  preconditions(context)
+  holders(context)
+  surroundings(context)
+  read(context)
+  definitions(context)
+  concurrency(context)
+}
+
+function contractOf(name: string, start: () => Promise<Backend>, suites: (context: Contract) => void): void {
   describe(name, () => {
     let backend: Backend | undefined
     const running = () => {
@@ -35,18 +62,7 @@ export function contract(name: string, start: () => Promise<Backend>): void {
     afterAll(() => backend?.stop())
 
     const context: Contract = { backend: running, tenant: () => createTenant(running()) }
-    mint(context)
-    preconditions(context)
-    holders(context)
-    surroundings(context)
-    read(context)
-    access(context)
-    forged(context)
-    impersonation(context)
-    definitions(context)
-    requests(context)
-    discovery(context)
-    concurrency(context)
+    suites(context)
     // The last one: it looks for what the others minted.
     secrecy(context)
   })

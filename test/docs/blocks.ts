@@ -36,7 +36,7 @@ export interface Fence {
 /** All code blocks of a page, in order. A `#` inside of one is no heading. */
 export function fencesIn(page: string): readonly Fence[] {
   const parts = page.matchAll(
-    /^#+ (?<heading>.*)$|^(?:<!-- (?<mark>.*) -->\n)?```(?<language>\w*)\n(?<block>[^]*?)^```$/gm,
+    /^#+ (?<heading>.*)$|^(?:<!-- (?<mark>.*) -->\n)?```(?<language>\w*)\n(?<block>[\s\S]*?)^```$/gm,
   )
   let heading = ''
   const fences: Fence[] = []

@@ -1,7 +1,9 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openKubeconfig } from '../../src/k8s/node-kubeconfig.ts'
+import { type Impersonation, openKubeconfig } from '../../src/k8s/node-kubeconfig.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
 
@@ -83,6 +85,36 @@ describe('a user of a kubeconfig', () => {
     expect(await asked(await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) }))).toEqual({
       bearer: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
     })
+  })
+})
+
+describe('whom to impersonate', () => {
+  const linesOf = async (user: object, impersonate?: Impersonation) => {
+    const lines: string[] = []
+    const { url } = await serve((_, response, { rawHeaders }) => {
+      for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
+      answerJson(response, {})
+    })
+    const file = join(await temporaryFolder(), 'config')
+    const path = await kubeconfig(file, { cluster: { server: url }, user })
+    await (await openKubeconfig({ path, impersonate })).fetch(VERSION)
+    return lines.filter((line) => /^impersonate-/i.test(line)).map((line) => line.toLowerCase())
+  }
+
+  // A group is a line of its own: k8s.io/apiserver/pkg/endpoints/filters/impersonation.
+  test('is said line by line, in UTF-8', async () => {
+    expect(await linesOf({}, { user: 'J\u00fcrgen', groups: ['a, b', 'c'], uid: '7' })).toEqual([
+      'impersonate-user: j\u00e3\u00bcrgen',
+      'impersonate-group: a, b',
+      'impersonate-group: c',
+      'impersonate-uid: 7',
+    ])
+  })
+
+  test('is whom the kubeconfig says, unless somebody else is asked for', async () => {
+    expect(await linesOf({ token: 't', as: 'jane' })).toEqual(['impersonate-user: jane'])
+    expect(await linesOf({ token: 't', as: 'jane' }, { user: 'joe' })).toEqual(['impersonate-user: joe'])
+    expect(await linesOf({ token: 't' })).toEqual([])
   })
 })
 
@@ -173,6 +205,20 @@ describe('a cluster of a kubeconfig', () => {
     expect(received[0]?.url).toBe('/k8s/c-1/version')
   })
 
+  test('that does not answer is given up when the caller says so, whoever else has forgotten the request', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const { url } = await serve(() => arrived.resolve())
+    const file = join(await temporaryFolder(), 'config')
+    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster: { server: url } }) })
+    const gone = new AbortController()
+    const call = access.fetch(new Request(VERSION, { signal: gone.signal }))
+    await arrived.promise
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    gone.abort()
+    await expect(call).rejects.toMatchObject({ code: 'ABORT_ERR' })
+  })
+
   test('behind a proxy-url is refused rather than reached around it', async () => {
     const file = join(await temporaryFolder(), 'config')
     const cluster = { server: 'https://127.0.0.1:1', 'proxy-url': 'http://127.0.0.1:2' }
@@ -202,6 +248,48 @@ describe('which cluster', () => {
     environment('KUBECONFIG', `${first}:${second}`)
     expect(await openKubeconfig()).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
     expect(await openKubeconfig({ context: 'two' })).toMatchObject({ server: 'https://127.0.0.1:2' })
+  })
+
+  // k8s.io/client-go/tools/clientcmd/loader.go, ClientConfigLoadingRules.
+  test('is, of two with one name in KUBECONFIG, the first; a file that is not there is passed over', async () => {
+    const folder = await temporaryFolder()
+    const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
+    const again = await kubeconfig(join(folder, 'again'), { ...at(3), context: 'one' })
+    environment('KUBECONFIG', `${join(folder, 'nowhere')}:${first}:${again}`)
+    expect(await openKubeconfig()).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
+    environment('KUBECONFIG', join(folder, 'nowhere'))
+    await expect(openKubeconfig()).rejects.toThrow(/there is no kubeconfig: KUBECONFIG names .*nowhere/)
+  })
+
+  test('is another of the file when it is named, with another user; one that is missing is an error', async () => {
+    const folder = await temporaryFolder()
+    const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
+    const { url, received } = await serve((_, response) => answerJson(response, {}))
+    const second = { cluster: { server: url }, user: { token: 'token-2' }, context: 'two' }
+    environment('KUBECONFIG', `${first}:${await kubeconfig(join(folder, 'second'), second)}`)
+    const access = await openKubeconfig({ cluster: 'two-cluster', user: 'two-user' })
+    expect(access).toMatchObject({ context: 'one', server: url })
+    await access.fetch(VERSION)
+    expect(received[0]?.headers.authorization).toBe('Bearer token-2')
+    await expect(openKubeconfig({ cluster: 'three' })).rejects.toThrow('no cluster three')
+    await expect(openKubeconfig({ user: 'three' })).rejects.toThrow('no user three')
+  })
+
+  test('and which namespace: the context’s, or default', async () => {
+    const file = join(await temporaryFolder(), 'config')
+    const path = await kubeconfig(file, at(1))
+    expect(await openKubeconfig({ path })).toMatchObject({ namespace: 'default' })
+    const content = JSON.parse(await readFile(path, 'utf8'))
+    content.contexts[0].context.namespace = 'tenant-acme'
+    await writeFile(path, JSON.stringify(content))
+    expect(await openKubeconfig({ path, user: 'one-user' })).toMatchObject({ namespace: 'tenant-acme' })
+  })
+
+  test('is not guessed when the kubeconfig has no current context', async () => {
+    const path = await kubeconfig(join(await temporaryFolder(), 'config'), at(1))
+    const content = JSON.parse(await readFile(path, 'utf8'))
+    await writeFile(path, JSON.stringify({ ...content, 'current-context': '' }))
+    await expect(openKubeconfig({ path })).rejects.toThrow('no current context')
   })
 
   test('is nobody’s when there is no kubeconfig: no address is made up', async () => {

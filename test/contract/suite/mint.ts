@@ -26,7 +26,7 @@ export function mint({ tenant }: Contract): void {
         await acme.release(kind, name, values)
         const answer = await acme.mint(credential)
         expect(answer.status).toBe(201)
-        expect(answer.headers.get('cache-control')).toBe('no-store')
+        expect(answer.headers.get('cache-control')).toMatch(/\bno-store$/)
         expect(answer.body).toEqual({
           apiVersion: `${GROUP}/v1alpha1`,
           kind: 'CredentialRequest',
@@ -268,7 +268,7 @@ export function mint({ tenant }: Contract): void {
       const minted = await acme.mint('mariadb-shop.app')
       const answer = await acme.revoke('mariadb-shop.app')
       expect(answer.status).toBe(201)
-      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.headers.get('cache-control')).toMatch(/\bno-store$/)
       expect(answer.body.status).toEqual({ username: 'app', issuedAt: expect.stringMatching(TIMESTAMP) })
       const secret = await acme.secret('mariadb-shop.app')
       expect(decode(secret.data.password)).toMatch(/^\*[0-9A-F]{40}$/)

@@ -106,8 +106,6 @@ export function read({ tenant }: Contract): void {
       ['continue=bm90IGEgdG9rZW4', 400],
       ['resourceVersionMatch=Exact&resourceVersion=1', 400],
       ['includeObject=Everything', 400],
-      ['watch=1', 405],
-      ['watch=true', 405],
     ])('refuses ?%s with %i, and says why', async (query, status) => {
       const acme = await three()
       const answer = await acme.list(query)
@@ -155,7 +153,7 @@ export function read({ tenant }: Contract): void {
       ])
       const wide = body.columnDefinitions.filter(({ priority }: Anything) => priority > 0)
       expect(wide.map(({ name }: Anything) => name)).toEqual(['Kind', 'Issued', 'By'])
-      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('cache-control')).toMatch(/\bno-store$/)
       const row = body.rows.find(({ cells }: Anything) => cells[0] === 'postgres-orders.web')
       expect(row.cells.slice(0, 4)).toEqual(['postgres-orders.web', 'orders', 'web', 'Minted'])
       expect(row.cells[4]).toMatch(/^\d+s$/)

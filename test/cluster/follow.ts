@@ -1,0 +1,67 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { CURL, ROOT } from '../cli/command.ts'
+import { command } from '../control-plane/command.ts'
+import type { ControlPlane } from '../control-plane/start.ts'
+import { type Fence, fencesIn, readPage } from '../docs/blocks.ts'
+
+/** `cluster`: the API server is enough. `served`: the function answers as well. */
+export type Mark = 'cluster' | 'served'
+
+/** A page of the documentation, followed by somebody with a terminal of their own. */
+export interface Followed {
+  /** A copy of what the commands of a page use of a clone. */
+  readonly folder: string
+  /**
+   * Pastes the blocks under a heading into one shell, which ends at the first mistake, and answers what they print.
+   * Throws when they fail, and when there is none.
+   */
+  readonly run: (heading: string, ...marks: readonly Mark[]) => Promise<string>
+  /** The blocks that nobody has run. */
+  readonly left: () => readonly string[]
+  readonly remove: () => Promise<void>
+}
+
+const FOLDERS = ['deploy', 'knative', 'docs']
+const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
+
+/** `replace`: what has another name where there is no network of a cluster. */
+export async function follow(
+  path: string,
+  plane: ControlPlane,
+  replace: (block: string) => string = (block) => block,
+): Promise<Followed> {
+  const { text } = await readPage(path)
+  const folder = await mkdtemp(join(tmpdir(), 'mintonce-clone.'))
+  for (const name of FOLDERS) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  const fences = fencesIn(text).filter(({ mark }) => isMark(mark))
+  const done = new Set<Fence>()
+  const env = {
+    KUBECONFIG: plane.kubeconfig,
+    KUBECACHEDIR: join(folder, '.kube/cache'),
+    KUBERC: 'off',
+    PATH: `${dirname(plane.binaries.kubectl)}:${process.env.PATH}`,
+  }
+  return {
+    folder,
+    run: async (heading, ...marks) => {
+      const wanted = fences.filter(
+        (fence) =>
+          fence.heading === heading && (marks.length === 0 || marks.some((mark) => mark === fence.mark)),
+      )
+      if (wanted.length === 0) throw new Error(`${path} has nothing to run under "${heading}"`)
+      const script = replace(wanted.map(({ block }) => block).join('\n'))
+      const { code, stdout, stderr } = await command('bash', ['-euo', 'pipefail', '-c', `${CURL}${script}`], {
+        cwd: folder,
+        env,
+      })
+      if (code !== 0)
+        throw new Error(`${path}, "${heading}" ended with ${code}:\n${script}\n${stdout}${stderr}`)
+      for (const fence of wanted) done.add(fence)
+      return stdout
+    },
+    left: () => fences.filter((fence) => !done.has(fence)).map(({ block }) => block),
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+  }
+}
