@@ -90,7 +90,9 @@ async function dev(options: ClusterOptions | undefined): Promise<undefined> {
 /** A cluster that is away may come back: served all the same. */
 async function warnUnlessReady(origin: string): Promise<void> {
   const answer = await createIssuerFetch(undefined)(new Request(`${origin}/readyz`))
-  if (!answer.ok) process.stderr.write(`mintonce: ${await answer.text()}`)
+  // Read in any case: until then it holds its connection.
+  const text = await answer.text()
+  if (!answer.ok) process.stderr.write(`mintonce: ${text}`)
 }
 
 main(process.argv.slice(2)).then(

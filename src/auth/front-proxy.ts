@@ -1,7 +1,7 @@
 import { decodeUtf8Value, type HeaderLines, valuesOf } from '../core/headers.ts'
 import { ok, type Result } from '../core/result.ts'
 import type { Authenticator, Caller } from './authenticator.ts'
-import { isCleanName } from './identity.ts'
+import { isAnonymous, isCleanName } from './identity.ts'
 import { refuse } from './refuse.ts'
 import type { RequestHeaderConfig } from './request-header.ts'
 
@@ -9,10 +9,6 @@ interface FrontProxyOptions {
   /** As it is now; undefined while none could be read: then nobody is a front proxy. */
   readonly requestHeader: () => RequestHeaderConfig | undefined
 }
-
-/** The names that everybody has who has none. */
-const ANONYMOUS = 'system:anonymous'
-const UNAUTHENTICATED = 'system:unauthenticated'
 
 /**
  * The caller whom kube-apiserver's front proxy names (`k8s.io/apiserver/pkg/authentication/request/headerrequest`):
@@ -47,8 +43,7 @@ function callerIn(headers: HeaderLines, config: RequestHeaderConfig): Result<Cal
     return refuse('front-proxy: a name has control characters, or is no UTF-8')
   }
   const known = groups.filter((group) => group !== undefined && group !== '') as readonly string[]
-  if (username === ANONYMOUS || known.includes(UNAUTHENTICATED))
-    return refuse('front-proxy: an anonymous caller')
+  if (isAnonymous({ username, groups: known })) return refuse('front-proxy: an anonymous caller')
   return ok({ username, uid: uid || undefined, groups: [...new Set(known)], extra, vouchedBy: 'front-proxy' })
 }
 

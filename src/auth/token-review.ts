@@ -6,7 +6,7 @@ import { cutBytes } from '../core/text.ts'
 import type { Kube, TokenReviewStatus } from '../k8s/kube.ts'
 import { askForAudience, askForServiceAccountToken, audiencesOf } from './audience-hint.ts'
 import type { Authenticator, Caller } from './authenticator.ts'
-import { isCleanName, withAuthenticated } from './identity.ts'
+import { isAnonymous, isCleanName, withAuthenticated } from './identity.ts'
 import { refuse } from './refuse.ts'
 
 export interface TokenReviewAuthenticatorOptions extends Pick<Deps, 'log'> {
@@ -47,7 +47,7 @@ function callerIn(status: TokenReviewStatus, token: string, wanted: readonly str
   }
   const { username, groups, uid, extra } = status.user
   if (username === '') return refuse('the TokenReview names nobody')
-  if (username === 'system:anonymous' || groups.includes('system:unauthenticated')) {
+  if (isAnonymous({ username, groups })) {
     return refuse('the TokenReview names the anonymous user')
   }
   if (![username, uid ?? '', ...groups].every(isCleanName)) {

@@ -34,3 +34,12 @@ export function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+/** JSON with sorted keys: equal for equal values. */
+const canonical = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+
+/** Whether two values are the same JSON, whatever the order of their keys. */
+export const isSameJson = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b)

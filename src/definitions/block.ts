@@ -1,4 +1,4 @@
-import { isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
+import { isObject, isSameJson, type Json, own, parseJson, textAt } from '../core/json.ts'
 import { type Failed, ok, type Result } from '../core/result.ts'
 import { duplicateFields } from '../core/strict-json.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
@@ -26,14 +26,8 @@ export function readBlock({ metadata, spec }: ApplicationDefinition, wrong: Wron
   if (!isObject(annotated)) return wrong(where, 'must be a JSON object')
   const [duplicate] = duplicateFields(annotation)
   if (duplicate !== undefined) return wrong(where, `gives ${duplicate} twice`)
-  if (field !== undefined && canonical(field) !== canonical(annotated)) {
+  if (field !== undefined && !isSameJson(field, annotated)) {
     return wrong(where, `differs from ${ROOT}: remove one of them`)
   }
   return ok(annotated)
 }
-
-/** JSON with sorted keys: equal for equal values. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  )

@@ -23,7 +23,7 @@ export function metaSchemas(group: string): Readonly<Record<string, Schema>> {
           additionalProperties: { type: 'string' },
         },
       },
-      ['name', 'namespace', 'uid', 'resourceVersion', 'labels'],
+      // None is required: kubectl would check that before a create is told that there is none.
     ),
     ListMeta: object(
       'ListMeta is the part of the metadata of Kubernetes lists that this one has.',

@@ -42,7 +42,6 @@ function credentialSchemas(group: string): Schemas {
           spec: described(group, 'CredentialSpec', 'What the credential is a login of.'),
           status: described(group, 'CredentialStatus', 'What became of its password.'),
         },
-        ['metadata', 'spec', 'status'],
       ),
     ),
     CredentialList: ofKind(

@@ -121,6 +121,9 @@ const outputOf = (
       env: { ...process.env, ...env },
       stdio: [stdin, 'pipe', stderr],
     })
+    // Who waits for it no longer, an impatient completion for example, leaves nothing behind.
+    const end = () => child.kill()
+    process.once('exit', end)
     let output = ''
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk
@@ -130,6 +133,7 @@ const outputOf = (
       reject(refusal(`the exec plug-in ${command} could not be run${hint}`, cause))
     })
     child.once('close', (code, signal) => {
+      process.off('exit', end)
       if (code === 0) resolve(output)
       else reject(refusal(`the exec plug-in ${command} failed (${signal ?? `exit code ${code}`})`))
     })

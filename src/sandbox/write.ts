@@ -1,5 +1,5 @@
 import type { Cause } from '../core/failure.ts'
-import { isObject } from '../core/json.ts'
+import { isSameJson } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import { eventCauses } from './events.ts'
 import { metadataCauses, metadataChangeCauses } from './metadata.ts'
@@ -109,7 +109,7 @@ export function update(
   const changed = target.isStatus ? withStatus(old, sent) : withContent(type, old, sent)
   const wrong = validate(type, changed, old)
   if (wrong !== undefined) return wrong
-  if (isSame(changed, old)) return ok({ object: old, isNew: false })
+  if (isSameJson(changed, old)) return ok({ object: old, isNew: false })
   const object = bumped(type, changed, old)
   if (dryRun) return ok({ object, isNew: false })
   const { deletionTimestamp, finalizers = [] } = object.metadata
@@ -205,7 +205,7 @@ const fixed = (metadata: Metadata): Metadata => {
 
 /** The generation of a custom resource counts changes of what it asks for. */
 function bumped(type: ResourceType, object: StoredObject, old: StoredObject): StoredObject {
-  if (!type.custom || isSame(object.spec, old.spec)) return object
+  if (!type.custom || isSameJson(object.spec, old.spec)) return object
   return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
 }
 
@@ -234,10 +234,3 @@ function contentCauses(
   if (kind === 'Secret') return [...metadata, ...secretCauses(object, old)]
   return group === 'rbac.authorization.k8s.io' ? [...metadata, ...roleCauses(object, old)] : metadata
 }
-
-/** JSON with sorted keys: equal for equal values. */
-const canonical = (value: unknown): string | undefined =>
-  JSON.stringify(value, (_key, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  )
-const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -53,6 +53,38 @@ describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS
     expect((await Promise.all([...loaded].map(read))).filter(isCounting)).toEqual([])
     const chunks = (await readdir(file('dist/chunks'))).map((chunk) => read(`chunks/${chunk}`))
     expect((await Promise.all(chunks)).filter(isCounting)).toHaveLength(1)
+  })
+
+  describe('as plug-ins of kubectl, found by their names in bin/', () => {
+    const started = (program: string, ...args: readonly string[]) =>
+      ended(spawn(file(`bin/${program}`), args))
+
+    beforeAll(async () => {
+      await cp(join(ROOT, 'bin'), file('bin'), { recursive: true })
+      // Where npm puts it in a clone.
+      await mkdir(file('node_modules/.bin'), { recursive: true })
+      await symlink(process.execPath, file('node_modules/.bin/node'))
+    })
+
+    test.each(['mint', 'revoke'])('has kubectl %s and its completion', async (verb) => {
+      const { bin, version } = JSON.parse(await readFile(file('package.json'), 'utf8'))
+      const stdout = `kubectl-${verb} ${version}\n`
+      expect(await started(`kubectl-${verb}`, '--version')).toEqual({ code: 0, stdout, stderr: '' })
+      const completed = await started(`kubectl_complete-${verb}`, '-o', 'j')
+      expect(completed).toEqual({ code: 0, stdout: 'json\n:4\n', stderr: '' })
+      for (const name of [`kubectl-${verb}`, `kubectl_complete-${verb}`]) {
+        expect(await readFile(file(bin[name]), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+      }
+    })
+
+    test('says what is missing in a clone that was not built, and completes nothing', async () => {
+      await cp(join(ROOT, 'bin'), file('unbuilt/bin'), { recursive: true })
+      const { code, stdout, stderr } = await ended(spawn(file('unbuilt/bin/kubectl-mint'), ['a.b']))
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^error: kubectl-mint is not built: npm ci && npm run build in /)
+      const completed = await ended(spawn(file('unbuilt/bin/kubectl_complete-mint'), ['']))
+      expect(completed).toEqual({ code: 0, stdout: '', stderr: '' })
+    })
   })
 
   test('reads a kubeconfig', async () => {

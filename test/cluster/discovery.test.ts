@@ -172,10 +172,7 @@ describe('kubectl', () => {
   })
 
   test.each([
-    [
-      ['credentials'],
-      ['KIND:       Credential', 'metadata\t<ObjectMeta>', 'never the password', '-required-'],
-    ],
+    [['credentials'], ['KIND:       Credential', 'metadata\t<ObjectMeta>', 'never the password']],
     [
       ['credential.status'],
       ['FIELD: status <CredentialStatus>', 'history\t<[]HistoryEntry>', 'newest first'],

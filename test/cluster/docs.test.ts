@@ -93,6 +93,25 @@ describe('docs/install-apiservice.md', () => {
     for (const password of [first, second]) expect(entry?.output()).not.toContain(password)
   })
 
+  test('the plug-ins of README.md mint and revoke: psql is given what is stored at that time', async () => {
+    const psql = `psql() { printf 'psql %s with %s\\n' "$*" "$PGPASSWORD"; stored; }
+      stored() { kubectl get ${SECRET.join(' ')} -o 'jsonpath={.data.password}' | base64 -d; echo; }\n`
+    const readme = await follow('README.md', plane, (block) => psql + block.replace('npm ci && ', ''))
+    try {
+      const output = await readme.run('From kubectl', 'served')
+      const [, password = '', verifier = ''] =
+        /^psql -h orders-rw -U web orders with (\w{32})\n(.*)$/m.exec(output) ?? []
+      expect(accepts(verifier, password)).toBe(true)
+      const [, inUri = ''] = /^postgresql:\/\/web:(\w{32})@orders-rw:5432\/orders$/m.exec(output) ?? []
+      expect(inUri).not.toBe('')
+      expect(accepts(await storedVerifier(plane), inUri)).toBe(false)
+    } finally {
+      await readme.remove()
+    }
+    const { status } = await read(plane, 'credential', 'postgres-orders.web', '-n', 'tenant-acme')
+    expect(status.history[0].operation).toBe('Revoke')
+  })
+
   test('all of it was run', () => {
     expect(page.left()).toEqual([])
   })
@@ -245,7 +264,7 @@ describe('docs/upgrade-and-uninstall.md', () => {
   })
 
   test('upgrading: the diff shows the new image, and then it is there', async () => {
-    await edit(join(page.folder, TAG), 'newTag: 0.1.0', 'newTag: 0.2.0')
+    await edit(join(page.folder, TAG), '\n    newTag: 0.1.0\n', '\n    newTag: 0.2.0\n')
     const output = await page.run('Upgrading', 'cluster')
     expect(output).toContain(
       '-        image: ghcr.io/mintonce/mintonce:0.1.0\n+        image: ghcr.io/mintonce/mintonce:0.2.0\n',

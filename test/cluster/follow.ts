@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CURL, ROOT } from '../cli/command.ts'
@@ -11,7 +11,7 @@ export type Mark = 'cluster' | 'served'
 
 /** A page of the documentation, followed by somebody with a terminal of their own. */
 export interface Followed {
-  /** A copy of what the commands of a page use of a clone. */
+  /** A clone after `npm ci`, as far as the commands of a page use it. */
   readonly folder: string
   /**
    * Pastes the blocks under a heading into one shell, which ends at the first mistake, and answers what they print.
@@ -23,10 +23,11 @@ export interface Followed {
   readonly remove: () => Promise<void>
 }
 
-const FOLDERS = ['deploy', 'knative', 'docs']
+const COPIED = ['deploy', 'knative', 'docs', 'bin', 'package.json']
+const LINKED = ['src', 'node_modules']
 const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
 
-/** `replace`: what has another name where there is no network of a cluster. */
+/** `replace`: changes what a block says, where this machine has something else in its place. */
 export async function follow(
   path: string,
   plane: ControlPlane,
@@ -34,7 +35,8 @@ export async function follow(
 ): Promise<Followed> {
   const { text } = await readPage(path)
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-clone.'))
-  for (const name of FOLDERS) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of LINKED) await symlink(join(ROOT, name), join(folder, name))
   const fences = fencesIn(text).filter(({ mark }) => isMark(mark))
   const done = new Set<Fence>()
   const env = {

@@ -125,7 +125,7 @@ describe('kubectl get', () => {
       plane.kubectl(['delete', 'credentials', 'postgres-orders.web', ...IN]),
       plane.kubectl(['label', 'credentials', 'postgres-orders.web', 'a=b', ...IN]),
       plane.kubectl(
-        ['create', '--validate=false', '-f', '-', ...IN],
+        ['create', '-f', '-', ...IN],
         JSON.stringify({
           apiVersion: `${GROUP}/v1alpha1`,
           kind: 'Credential',

@@ -12,8 +12,8 @@ interface Revision {
   readonly timeoutSeconds: number
   readonly readinessProbe: {
     readonly httpGet: { readonly path: string }
-    readonly periodSeconds?: number
-    readonly timeoutSeconds?: number
+    readonly periodSeconds: number
+    readonly timeoutSeconds: number
   }
 }
 
@@ -114,8 +114,14 @@ export function queueProxyEnvironment(
     ENABLE_HTTP_FULL_DUPLEX: 'false',
     ENABLE_MULTI_CONTAINER_PROBES: 'false',
     TRACING_CONFIG_BACKEND: 'none',
-    // A threshold of 1 is Knative's own default.
-    SERVING_READINESS_PROBE: JSON.stringify({ ...readinessProbe, httpGet, successThreshold: 1 }),
+    // The thresholds are defaults: Knative's and Kubernetes'.
+    SERVING_READINESS_PROBE: JSON.stringify({
+      httpGet,
+      timeoutSeconds: readinessProbe.timeoutSeconds,
+      periodSeconds: readinessProbe.periodSeconds,
+      successThreshold: 1,
+      failureThreshold: 3,
+    }),
   }
 }
 

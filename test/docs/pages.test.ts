@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { ROOT } from '../cli/command.ts'
+import { fencesIn, isForShell } from './blocks.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
 
 const pages = (await readdir(join(ROOT, 'docs'), { recursive: true }))
@@ -46,4 +47,60 @@ test('an overlay that a page shows names the version that there is', async () =>
     expect(tags, page).toEqual([version])
     expect(await text(page)).toContain(`docker build -t registry.example.org/mintonce:${version} .`)
   }
+})
+
+describe('commands are run, or the page says why they are not', () => {
+  /** Who runs the blocks with these marks: the test asks for each mark by its name. */
+  const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    'README.md': {
+      ci: 'test/docs/readme.test.ts',
+      sandbox: 'test/docs/readme.test.ts',
+      cluster: 'test/cluster/docs.test.ts',
+      served: 'test/cluster/docs.test.ts',
+    },
+    'docs/worker.md': {
+      ci: 'test/docs/worker.test.ts',
+      sandbox: 'test/docs/worker.test.ts',
+      worker: 'test/docs/worker.test.ts',
+      beside: 'test/docs/worker.test.ts',
+      cluster: 'test/cluster/docs.test.ts',
+      workerd: 'test/cluster/worker.test.ts',
+      'workerd-certificate': 'test/cluster/worker.test.ts',
+    },
+    ...Object.fromEntries(
+      ['install-apiservice', 'install-knative', 'upgrade-and-uninstall'].map((name) => [
+        `docs/${name}.md`,
+        { cluster: 'test/cluster/docs.test.ts', served: 'test/cluster/docs.test.ts' },
+      ]),
+    ),
+  }
+  const shellBlocksOf = async (page: string) => fencesIn(await text(page)).filter(isForShell)
+
+  test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages])('%s', async (page) => {
+    for (const { mark = '', block } of await shellBlocksOf(page)) {
+      const [, reason] = /^not run: (.{10,})$/.exec(mark) ?? []
+      const runner = RUN_BY[page]?.[mark]
+      expect(reason ?? runner, `${page}, marked "${mark}":\n${block}`).toBeDefined()
+    }
+  })
+
+  test.each(Object.entries(RUN_BY))(
+    'what is said to run the blocks of %s reads that page',
+    async (page, runners) => {
+      const marks = new Set((await shellBlocksOf(page)).map(({ mark }) => mark))
+      for (const [mark, runner] of Object.entries(runners)) {
+        expect(marks, page).toContain(mark)
+        expect(await text(runner), runner).toContain(`'${page}'`)
+      }
+    },
+  )
+
+  test('every code block of a page is found, and under its heading', async () => {
+    for (const page of ['README.md', ...pages]) {
+      const fences = (await text(page)).match(/^ *```/gm) ?? []
+      expect(fencesIn(await text(page)).length * 2, page).toBe(fences.length)
+    }
+    const [first] = fencesIn(await text('docs/install-apiservice.md'))
+    expect(first).toMatchObject({ heading: '1. What you need', mark: 'cluster', language: 'sh' })
+  })
 })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { complaintAboutNode } from '../../src/kubectl/node-version.ts'
 import { ended, ROOT } from '../cli/command.ts'
 import {
@@ -222,13 +222,15 @@ describe('completion', { timeout: 30_000 }, () => {
   test('ends when an exec plug-in does not, and shows nothing of it', async () => {
     const path = join(api.folder, 'slow.json')
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh' }
-    const args = ['-c', 'echo "open a page" >&2; exec sleep 20']
+    const script = `echo "open a page" >&2; trap 'echo ended > "$0"; exit' TERM; for i in $(seq 400); do sleep 0.05; done`
+    const args = ['-c', script, `${path}.ended`]
     await writeFile(path, JSON.stringify(kubeconfigOf(api.url, { exec: { ...exec, args } })))
     expect(await ended(start('kubectl-complete-mint', [''], path))).toEqual({
       code: 0,
       stdout: ':4\n',
       stderr: '',
     })
+    await vi.waitFor(async () => expect(await readFile(`${path}.ended`, 'utf8')).toBe('ended\n'))
   })
 })
 
