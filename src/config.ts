@@ -16,6 +16,8 @@ export interface Config {
   readonly kubeTimeoutMs: number
   readonly definitionsMaxAgeMs: number
   readonly drainMs: number
+  /** How long an account is seen undeclared before its Secret is deleted, and how old a seed without a release may get. */
+  readonly graceMs: number
   readonly logLevel: LogLevel
   readonly kubeUrl: string
   readonly kubeCaFile: string
@@ -63,6 +65,7 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     kubeTimeoutMs: read.whole('MINTONCE_KUBE_TIMEOUT_SECONDS', 5, 1, 30) * 1000,
     definitionsMaxAgeMs: read.whole('MINTONCE_DEFINITIONS_MAX_AGE_SECONDS', 30, 0, 30) * 1000,
     drainMs: read.whole('MINTONCE_DRAIN_SECONDS', 3, 0, 60) * 1000,
+    graceMs: read.whole('MINTONCE_GRACE_SECONDS', 600, 1, 86_400) * 1000,
     logLevel: read.oneOf('MINTONCE_LOG_LEVEL', 'info', LOG_LEVELS),
     kubeUrl: read.matching(
       'MINTONCE_KUBE_URL',
@@ -100,6 +103,7 @@ const KNOWN = new Set([
   'MINTONCE_KUBE_TIMEOUT_SECONDS',
   'MINTONCE_DEFINITIONS_MAX_AGE_SECONDS',
   'MINTONCE_DRAIN_SECONDS',
+  'MINTONCE_GRACE_SECONDS',
   'MINTONCE_LOG_LEVEL',
   'MINTONCE_KUBE_URL',
   'MINTONCE_KUBE_CA_FILE',

@@ -5,9 +5,11 @@ import { createJwtAuthenticator } from './auth/jwt.ts'
 import { createTokenReviewAuthenticator } from './auth/token-review.ts'
 import type { Config } from './config.ts'
 import type { Deps, Fetch } from './core/deps.ts'
+import { ok } from './core/result.ts'
 import { createDefinitionLookup } from './definitions/lookup.ts'
 import type { Services } from './handlers/services.ts'
 import { createKube } from './k8s/adapter.ts'
+import type { Kube } from './k8s/kube.ts'
 import { VERSION } from './version.ts'
 
 /** What differs from one runtime to the next. */
@@ -33,6 +35,7 @@ type Settings = Pick<
   | 'deadlineMs'
   | 'kubeTimeoutMs'
   | 'definitionsMaxAgeMs'
+  | 'graceMs'
 >
 
 /** Puts the parts together. Calls nothing yet. */
@@ -65,6 +68,19 @@ export function createServices(
       createTokenReviewAuthenticator({ kube, audiences, log }),
     ]),
     authorize: createAuthorize({ kube }),
+    graceMs: settings.graceMs,
+    self: createSelf(kube),
     waitsFor,
+  }
+}
+
+/** Asked for once: it never changes while the process lives. A failure is not kept. */
+function createSelf({ whoAmI }: Pick<Kube, 'whoAmI'>): Services['self'] {
+  let known: string | undefined
+  return async () => {
+    if (known !== undefined) return ok(known)
+    const asked = await whoAmI()
+    if (asked.ok) known = asked.value
+    return asked
   }
 }

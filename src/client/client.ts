@@ -63,9 +63,10 @@ export type ClientFailure =
   /** No answer. A mint or a revoke may have been stored all the same, unless `code` says that nothing was sent. */
   | { readonly kind: 'silence'; readonly why: string; readonly code?: string }
 
+/** The warnings are those of the answer, a refusal's too; silence has none. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly failure: ClientFailure }
+  | { readonly ok: false; readonly failure: ClientFailure; readonly warnings: readonly string[] }
 
 interface Address {
   readonly namespace: string
@@ -180,12 +181,14 @@ async function answerTo<T>(
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown'
     const code = codeOf(error)
-    return { ok: false, failure: { kind: 'silence', why, ...(code === undefined ? {} : { code }) } }
+    const failure: ClientFailure = { kind: 'silence', why, ...(code === undefined ? {} : { code }) }
+    return { ok: false, failure, warnings: [] }
   }
   const body = parseJson(text)
   const isExpected = own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion
-  if (answer.ok && isExpected) return { ok: true, value: body as T, warnings: warningsOf(answer.headers) }
-  return { ok: false, failure: failureOf(answer.status, body, text) }
+  const warnings = warningsOf(answer.headers)
+  if (answer.ok && isExpected) return { ok: true, value: body as T, warnings }
+  return { ok: false, failure: failureOf(answer.status, body, text), warnings }
 }
 
 function failureOf(code: number, body: unknown, text: string): ClientFailure {

@@ -55,6 +55,14 @@ export const toTimestamp = (milliseconds: number): string =>
   // biome-ignore lint/style/noRestrictedGlobals: formats a given time, reads no clock
   new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, 'Z')
 
+/** Of what `toTimestamp` writes, in milliseconds since the epoch; undefined for anything else. */
+export function parseTimestamp(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return undefined
+  // biome-ignore lint/style/noRestrictedGlobals: parses a given time, reads no clock
+  const milliseconds = Date.parse(text)
+  return Number.isNaN(milliseconds) ? undefined : milliseconds
+}
+
 /** RFC 3339 in UTC with six decimals, as `metav1.MicroTime` is written. */
 export const toMicroTimestamp = (milliseconds: number): string =>
   // biome-ignore lint/style/noRestrictedGlobals: formats a given time, reads no clock

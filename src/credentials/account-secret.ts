@@ -8,6 +8,8 @@ export const ACCOUNT_LABEL = 'credentials.cozystack.io/account'
 const RELEASE_UID = 'credentials.cozystack.io/release-uid'
 /** An operator's mark from around a backup and restore: the next release of this name may take the Secret over. */
 const ADOPT = 'credentials.cozystack.io/adopt'
+/** When the account was first seen undeclared. */
+const UNDECLARED_SINCE = 'credentials.cozystack.io/undeclared-since'
 
 const SECRET_TYPE = 'kubernetes.io/basic-auth'
 const FLUX_GROUP = 'helm.toolkit.fluxcd.io'
@@ -33,6 +35,10 @@ export interface AccountSecretOf {
 export const usernameIn = (secret: Secret): string | undefined =>
   decodeData(textAt(secret, 'data', 'username'))
 
+/** What the engine is given; undefined when it is missing or no UTF-8. */
+export const storedValueIn = (secret: Secret): string | undefined =>
+  decodeData(textAt(secret, 'data', 'password'))
+
 /** Whether the stored value is exactly this one. */
 export const holdsValue = (secret: Secret, stored: string): boolean =>
   textAt(secret, 'data', 'password') === encodeData(stored)
@@ -57,6 +63,75 @@ export function holderOf(secret: StoredSecret | undefined, username: string, rel
 /** Whether a holder's password may be in somebody's hands: replacing it deserves a warning. */
 export const isKnown = (holder: Holder): boolean =>
   holder.is === 'leftover' && mayBeKnown(holder.record.origin)
+
+/** Whether both marks are there and name this release, and an operator's mark is used up. */
+export function isAdopted({ metadata }: StoredSecret, releaseUid: string): boolean {
+  const { annotations, ownerReferences } = metadata
+  const owners = Array.isArray(ownerReferences) ? ownerReferences.filter(isHelmRelease) : []
+  return (
+    owners.some((owner) => at(owner, 'uid') === releaseUid) &&
+    textAt(annotations, RELEASE_UID) === releaseUid &&
+    textAt(annotations, ADOPT) === undefined
+  )
+}
+
+/** The UID of the release that a Secret says it is of; undefined when it says nothing, or two things. */
+export function releaseUidIn({ metadata }: StoredSecret): string | undefined {
+  const uids = new Set(marksOf(metadata))
+  const [uid] = uids
+  return uids.size === 1 && typeof uid === 'string' ? uid : undefined
+}
+
+/** Whether a HelmRelease owns it: then the garbage collector removes it with its owner. */
+export const hasOwner = ({ metadata }: StoredSecret): boolean =>
+  Array.isArray(metadata.ownerReferences) && metadata.ownerReferences.some(isHelmRelease)
+
+/** Since when the account is undeclared, RFC 3339; undefined when it is declared, as far as anybody has seen. */
+export const undeclaredSince = ({ metadata }: StoredSecret): string | undefined =>
+  textAt(metadata.annotations, UNDECLARED_SINCE)
+
+/** The object that was read, adopted by its release and declared again. Its value and its record stay. */
+export function adoptedSecret(current: StoredSecret, release: HelmRelease): StoredSecret {
+  const {
+    [ADOPT]: _adopted,
+    [UNDECLARED_SINCE]: _undeclared,
+    ...annotations
+  } = current.metadata.annotations ?? {}
+  return withMeta(current, {
+    annotations: { ...annotations, [RELEASE_UID]: release.metadata.uid },
+    ownerReferences: ownersWith(current.metadata, release),
+  })
+}
+
+/** The object that was read, as a seed for the release that is about to be stored: by its UID, and nobody's yet. */
+export function reassignedSeed(current: StoredSecret, releaseUid: string): StoredSecret {
+  return withMeta(current, { annotations: { ...current.metadata.annotations, [RELEASE_UID]: releaseUid } })
+}
+
+/** The object that was read, marked as undeclared at this time. */
+export const undeclaredSecret = (current: StoredSecret, at: string): StoredSecret =>
+  withMeta(current, { annotations: { ...current.metadata.annotations, [UNDECLARED_SINCE]: at } })
+
+/** The object that was read, given up by its release: the next release of its name may take it over. */
+export function adoptableSecret(current: StoredSecret): StoredSecret {
+  const { [RELEASE_UID]: _release, ...annotations } = current.metadata.annotations ?? {}
+  return withMeta(current, {
+    annotations: { ...annotations, [ADOPT]: 'true' },
+    ownerReferences: (current.metadata.ownerReferences ?? []).filter((each) => !isHelmRelease(each)),
+  })
+}
+
+const withMeta = (current: StoredSecret, more: Partial<ObjectMeta>): StoredSecret => ({
+  ...current,
+  metadata: { ...current.metadata, ...more },
+})
+
+/** The object for a name that nothing holds, without an owner: for a release that is about to be stored. */
+export function newSeed(of: AccountSecretOf, stored: string, record: AccountRecord): Secret {
+  const { metadata, ...secret } = newSecret(of, stored, record)
+  const { ownerReferences: _notYet, ...rest } = metadata
+  return { ...secret, metadata: rest }
+}
 
 /** The object for a name that nothing holds. */
 export function newSecret(of: AccountSecretOf, stored: string, record: AccountRecord): Secret {
@@ -87,7 +162,7 @@ export function changedSecret(
 }
 
 function metaOf(of: AccountSecretOf, record: AccountRecord, current: ObjectMeta): ObjectMeta {
-  const { [ADOPT]: _adopted, ...annotations } = current.annotations ?? {}
+  const { [ADOPT]: _adopted, [UNDECLARED_SINCE]: _undeclared, ...annotations } = current.annotations ?? {}
   return {
     ...current,
     labels: {
@@ -99,12 +174,14 @@ function metaOf(of: AccountSecretOf, record: AccountRecord, current: ObjectMeta)
       [NAME_LABEL]: of.application.name,
     },
     annotations: { ...annotations, ...writeRecord(record), [RELEASE_UID]: of.release.metadata.uid },
-    ownerReferences: [
-      ...(current.ownerReferences ?? []).filter((reference) => !isHelmRelease(reference)),
-      ownerOf(of.release),
-    ],
+    ownerReferences: ownersWith(current, of.release),
   }
 }
+
+const ownersWith = (current: ObjectMeta, release: HelmRelease): readonly OwnerReference[] => [
+  ...(current.ownerReferences ?? []).filter((reference) => !isHelmRelease(reference)),
+  ownerOf(release),
+]
 
 const ownerOf = ({ metadata }: HelmRelease): OwnerReference => ({
   apiVersion: `${FLUX_GROUP}/v2`,

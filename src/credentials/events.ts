@@ -1,5 +1,6 @@
 import type { HelmRelease, KubeEvent } from '../k8s/objects.ts'
 import type { Application } from './application.ts'
+import type { Warning } from './plan.ts'
 
 type Regarding = KubeEvent['regarding']
 
@@ -43,6 +44,46 @@ export const leftoverEvent = (release: HelmRelease, secret: string): KubeEvent =
   note: `Secret ${secret} of an earlier release or user was replaced; its password, which somebody may know, is void`,
   regarding: regardingRelease(release),
 })
+
+/** What a sync found and may not mend: said as long as it is so. */
+export function warningEvent(release: HelmRelease, warning: Warning): KubeEvent {
+  const standing = {
+    type: 'Warning',
+    action: 'Sync',
+    regarding: regardingRelease(release),
+    isStanding: true,
+  } as const
+  switch (warning.is) {
+    case 'missing':
+      return {
+        ...standing,
+        reason: 'AccountSecretMissing',
+        note: `user ${warning.account.username} has no Secret ${warning.account.secretName}, and the release has been deployed: mint its password, or convert the one it has`,
+      }
+    case 'leftover':
+      return {
+        ...standing,
+        reason: 'AccountSecretLeftover',
+        note: `Secret ${warning.account.secretName} is of an earlier release or user and is left alone: mint or revoke the password of user ${warning.account.username} to replace it, or adopt it`,
+      }
+    case 'foreign':
+      return { ...foreignEvent(release, warning.account.secretName, warning.why), isStanding: true }
+    case 'unsound':
+      return {
+        ...standing,
+        reason: 'AccountSecretUnsound',
+        note: `Secret ${warning.account.secretName} holds a value that the engine would not take as a verifier: mint the password of user ${warning.account.username} again`,
+      }
+    case 'unwired':
+      return {
+        ...standing,
+        reason: 'ValuesNotWired',
+        note: 'spec.valuesFrom does not name the account Secrets of this release: the chart does not get them until the release is written through the admission webhook again',
+      }
+    case 'refused':
+      return { ...standing, reason: 'AccountRefused', note: warning.message }
+  }
+}
 
 const namespaceOf = ({ metadata }: HelmRelease): string => metadata.namespace ?? ''
 

@@ -7,7 +7,7 @@ import { parseRules } from './parse.ts'
 import type { CredentialRules } from './rules.ts'
 
 /** The definitions of a cluster, as of one list. */
-interface Definitions {
+export interface Definitions {
   /**
    * The rules of an application kind; undefined when no definition has that kind, or its definition no rules. Fails
    * with `definition_wrong` or `definitions_ambiguous`, for this kind only.
@@ -16,7 +16,10 @@ interface Definitions {
 }
 
 export interface DefinitionLookup {
+  /** At most as old as the maximum age. */
   readonly load: (options?: CallOptions) => Promise<Result<Definitions>>
+  /** Read now: for whoever creates or deletes by them. */
+  readonly read: (options?: CallOptions) => Promise<Result<Definitions>>
 }
 
 interface LookupOptions {
@@ -52,6 +55,10 @@ export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: Looku
   }
 
   return {
+    read: async (options) => {
+      const listed = await kube.listDefinitions(options)
+      return listed.ok ? ok(index(listed.value)) : listed
+    },
     async load({ signal } = {}) {
       if (kept !== undefined && isFresh(kept.listedAt)) return ok(kept.definitions)
       const loaded = await share(list, signal)

@@ -6,7 +6,7 @@ import { isDnsSubdomain } from '../k8s/names.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
 import { ROOT, readBlock, type Wrong } from './block.ts'
 import { labelProblem } from './labels.ts'
-import type { BoundSource, CredentialRules } from './rules.ts'
+import type { BoundSource, CredentialRules, Legacy } from './rules.ts'
 import { selectsAccountSecrets } from './secret-selectors.ts'
 import { sourceKinds } from './sources/index.ts'
 import { PATH_PATTERN } from './values.ts'
@@ -39,7 +39,7 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
   if (!valuesPath.ok) return valuesPath
   const sources = readSources(own(block.value, 'accounts'), wrong)
   if (!sources.ok) return sources
-  const legacy = checkLegacy(own(block.value, 'legacy'), wrong)
+  const legacy = readLegacy(own(block.value, 'legacy'), wrong)
   if (!legacy.ok) return legacy
 
   const kind = textAt(definition.spec, 'application', 'kind') ?? ''
@@ -51,6 +51,7 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
     format: format.value,
     secretLabels: secretLabels.value,
     valuesPath: valuesPath.value,
+    legacy: legacy.value,
     sources: sources.value,
     schema: schemaOf(definition),
   })
@@ -124,24 +125,30 @@ function readSource(entry: unknown, path: string, wrong: Wrong): Result<BoundSou
   return parsed.ok ? ok(parsed.source) : wrong(parsed.field, parsed.problem)
 }
 
-/** Where old passwords live, for a conversion: checked here so that a mistake shows before it is needed. */
-function checkLegacy(value: unknown, wrong: Wrong): Result<undefined> {
+/** By default the Secret that the platform's charts made, with the username as key. */
+function readLegacy(value: unknown, wrong: Wrong): Result<Legacy> {
   const path = `${ROOT}.legacy`
-  if (value === undefined) return ok(undefined)
-  if (!isObject(value)) return wrong(path, 'must be an object')
-  const { secretName, key } = { secretName: own(value, 'secretName'), key: own(value, 'key') }
-  if (secretName !== undefined && !isNameTemplate(secretName)) {
+  const block = value ?? {}
+  if (!isObject(block)) return wrong(path, 'must be an object')
+  const known = checkFields(block, ['secretName', 'key'], path, wrong)
+  if (!known.ok) return known
+  const secretName = own(block, 'secretName') ?? '{release}-credentials'
+  const key = own(block, 'key') ?? undefined
+  if (!isNameTemplate(secretName)) {
     return wrong(`${path}.secretName`, 'must be the name of a Secret, such as {release}-auth')
   }
   if (key !== undefined && (typeof key !== 'string' || !SECRET_KEY.test(key))) {
     return wrong(`${path}.key`, 'must be a key of a Secret')
   }
-  return checkFields(value, ['secretName', 'key'], path, wrong)
+  return ok({
+    secretName: (release) => secretName.replaceAll('{release}', release),
+    key: (username) => key ?? username,
+  })
 }
 
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
 
-const isNameTemplate = (value: unknown): boolean =>
+const isNameTemplate = (value: unknown): value is string =>
   typeof value === 'string' && isDnsSubdomain(value.replaceAll('{release}', 'release'))
 
 function schemaOf({ spec }: ApplicationDefinition): Json | undefined {

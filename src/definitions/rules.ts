@@ -44,6 +44,12 @@ export interface BoundSource {
   ) => Promise<{ ok: true; value: SourceAnswer } | { ok: false; cause: Cause }>
 }
 
+/** A key of a Secret in the namespace of the release. */
+export interface Legacy {
+  readonly secretName: (release: string) => string
+  readonly key: (username: string) => string
+}
+
 /** `spec.credentials` of an ApplicationDefinition, checked. */
 export interface CredentialRules {
   /** Name of the definition, for messages. */
@@ -51,6 +57,8 @@ export interface CredentialRules {
   readonly format: Format
   readonly secretLabels: Readonly<Record<string, string>>
   readonly valuesPath: string | undefined
+  /** Where a chart from before keeps the password of an account in the clear. */
+  readonly legacy: Legacy
   readonly sources: readonly BoundSource[]
   readonly schema: Json | undefined
 }

@@ -5,13 +5,13 @@ import { fail, type Result } from '../core/result.ts'
 import { type Issued, issue, type Order } from '../credentials/issue.ts'
 import { credentialNameOf } from '../credentials/naming.ts'
 import { readState, type Target } from '../credentials/state.ts'
-import type { KubeEvent } from '../k8s/objects.ts'
 import { parseTarget } from './addressed.ts'
 import { json, statusOf, warningHeader } from './answer.ts'
 import { readBody } from './body.ts'
 import { type CredentialRequest, parseCredentialRequest } from './credential-request.ts'
 import { callerOf, refuseRetryHeaders } from './identity.ts'
 import { API_VERSION, type AppEnv, type Services } from './services.ts'
+import { emitterOf } from './sync-services.ts'
 
 type Operation = Order['operation']
 
@@ -79,7 +79,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   c.set('kind', state.value.application.kind)
 
   const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
-  const emit = emitter(services, c)
+  const emit = emitterOf(services, c)
   const result = await issue(
     { kube: services.kube, deps: services.deps, emit },
     target.value,
@@ -120,17 +120,6 @@ const accessOf = ({ group }: Services, operation: Operation, { namespace, name }
   namespace,
   name: credentialNameOf(name),
 })
-
-/** Events never hold up or fail the answer. */
-const emitter =
-  ({ kube, deps }: Services, c: Context<AppEnv>) =>
-  (event: KubeEvent): void => {
-    const sent = kube.createEvent(event, deps.now()).then((created) => {
-      if (created.ok) return
-      deps.log('warn', 'event_lost', { lost: event.reason, reason: created.failure.reason })
-    })
-    c.env.afterResponse(sent)
-  }
 
 function answerOf({ group }: Services, { result, target, warnings = [] }: Outcome): Response {
   if (!result.ok || target === undefined) {

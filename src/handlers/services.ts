@@ -27,6 +27,10 @@ export interface Services {
     access: Access,
     options?: AuthorizeOptions,
   ) => Promise<Result<undefined>>
+  /** From the first look at an undeclared account to the second, in milliseconds. */
+  readonly graceMs: number
+  /** The username of this function itself, as records name it. */
+  readonly self: () => Promise<Result<string>>
   /** What the runtime still waits for; undefined when it is ready. */
   readonly waitsFor: () => string | undefined
 }

@@ -3,25 +3,60 @@ import { fail, ok } from '../core/result.ts'
 import { type Caller, type KubeResult, MAX_LIST_BYTES, senseless } from './call.ts'
 import type { ListOptions, Page } from './kube.ts'
 import { pathOf } from './names.ts'
-import type { ApplicationDefinition, StoredSecret } from './objects.ts'
+import type { ApplicationDefinition, HelmRelease, StoredSecret } from './objects.ts'
 
 const PAGE_SIZE = '500'
 /** A server whose pages never end must not hold a mint for ever. */
 const MAX_PAGES = 100
 
-/** One page of a namespace's Secrets. Fails with `kube_expired` when the `continue` token is too old. */
+/** One page of a namespace's Secrets, or of all. Fails with `kube_expired` when the `continue` token is too old. */
 export async function listSecrets(
   call: Caller,
-  namespace: string,
-  { signal, limit, labelSelector, fieldSelector, continue: next }: ListOptions,
+  namespace: string | undefined,
+  options: ListOptions,
 ): Promise<KubeResult<Page<StoredSecret>>> {
-  const path = pathOf('api', 'v1', 'namespaces', namespace, 'secrets')
-  const query = { labelSelector, fieldSelector, limit: limit?.toString(), continue: next }
-  const page = await listPage(call, { path, query, what: 'list Secrets', kind: 'SecretList', signal })
+  const path =
+    namespace === undefined
+      ? pathOf('api', 'v1', 'secrets')
+      : pathOf('api', 'v1', 'namespaces', namespace, 'secrets')
+  const page = await listPage(call, {
+    path,
+    what: 'list Secrets',
+    kind: 'SecretList',
+    ...listCallOf(options),
+  })
   if (!page.ok) return page
   // The items of a list carry neither kind nor apiVersion.
   const items = page.value.items.map((item) => ({ ...item, apiVersion: 'v1', kind: 'Secret' }))
   return ok({ ...page.value, items: items as unknown as readonly StoredSecret[] })
+}
+
+/** The same of HelmReleases. */
+export async function listHelmReleases(
+  call: Caller,
+  namespace: string | undefined,
+  options: ListOptions,
+): Promise<KubeResult<Page<HelmRelease>>> {
+  const group = ['apis', 'helm.toolkit.fluxcd.io', 'v2']
+  const path =
+    namespace === undefined
+      ? pathOf(...group, 'helmreleases')
+      : pathOf(...group, 'namespaces', namespace, 'helmreleases')
+  const what = 'list HelmReleases'
+  const page = await listPage(call, { path, what, kind: 'HelmReleaseList', ...listCallOf(options) })
+  if (!page.ok) return page
+  return ok({ ...page.value, items: page.value.items.map(releaseOf) })
+}
+
+const listCallOf = ({ signal, limit, labelSelector, fieldSelector, continue: next }: ListOptions) => ({
+  signal,
+  query: { labelSelector, fieldSelector, limit: limit?.toString(), continue: next },
+})
+
+/** The CRD asks for no `spec`. */
+export function releaseOf(item: Json): HelmRelease {
+  const spec = own(item, 'spec')
+  return { ...item, spec: isObject(spec) ? spec : {} } as unknown as HelmRelease
 }
 
 /**

@@ -32,11 +32,19 @@ export async function reviewAccess(
   return ok(own(status.value, 'allowed') === true && own(status.value, 'denied') !== true)
 }
 
+/** Who this function is to the API server: `authentication.k8s.io/v1` SelfSubjectReview. */
+export async function whoAmI(call: Caller, signal: AbortSignal | undefined): Promise<KubeResult<string>> {
+  const status = await review(call, 'authentication.k8s.io', 'SelfSubjectReview', {}, signal)
+  if (!status.ok) return status
+  const username = textAt(status.value, 'userInfo', 'username')
+  return username ? ok(username) : fail(senseless('create SelfSubjectReview', 201))
+}
+
 /** The `status` of the answer, which must be a review of this kind. */
 async function review(
   call: Caller,
   group: string,
-  kind: 'TokenReview' | 'SubjectAccessReview',
+  kind: 'TokenReview' | 'SubjectAccessReview' | 'SelfSubjectReview',
   spec: Json,
   signal: AbortSignal | undefined,
 ): Promise<KubeResult<Json>> {

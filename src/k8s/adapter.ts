@@ -1,13 +1,13 @@
 import type { Deps, Fetch } from '../core/deps.ts'
 import { isObject, type Json, own, textAt } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { listDefinitions, listSecrets } from './adapter-lists.ts'
-import { reviewAccess, reviewToken } from './adapter-reviews.ts'
+import { listDefinitions, listHelmReleases, listSecrets, releaseOf } from './adapter-lists.ts'
+import { reviewAccess, reviewToken, whoAmI } from './adapter-reviews.ts'
 import { type Caller, createCaller, type KubeResult, measured, senseless } from './call.ts'
 import { eventOf } from './event.ts'
 import type { CallOptions, Kube, Preconditions, WriteOptions } from './kube.ts'
 import { pathOf } from './names.ts'
-import type { HelmRelease, Secret, StoredSecret } from './objects.ts'
+import type { Namespace, Secret, StoredSecret } from './objects.ts'
 
 interface KubeOptions extends Pick<Deps, 'now' | 'metrics'> {
   readonly fetch: Fetch
@@ -28,14 +28,16 @@ export function createKube({ fetch, timeoutMs, reportingInstance, ...deps }: Kub
     ...writesOf(call),
     listDefinitions: (options) => listDefinitions(call, options?.signal),
     listSecrets: (namespace, options) => listSecrets(call, namespace, options),
+    listHelmReleases: (namespace, options) => listHelmReleases(call, namespace, options),
     reviewToken: (token, audiences, options) => reviewToken(call, token, audiences, options?.signal),
     reviewAccess: (subject, access, options) => reviewAccess(call, subject, access, options?.signal),
+    whoAmI: (options) => whoAmI(call, options?.signal),
     createEvent: async (event, atMilliseconds) => {
       const { namespace } = event.regarding
       const path = pathOf('apis', 'events.k8s.io', 'v1', 'namespaces', namespace, 'events')
       const body = eventOf(event, atMilliseconds, reportingInstance)
       const answer = await call({ method: 'POST', path, body, what: 'create Event' })
-      return answer.ok ? ok(undefined) : answer
+      return answer.ok || answer.failure.reason === 'kube_exists' ? ok(undefined) : answer
     },
     ping: async (options) => {
       const answer = await call({ method: 'GET', path: pathOf('version'), what: 'get version', ...options })
@@ -50,7 +52,9 @@ const secretsPath = (namespace: string, ...name: readonly string[]): string =>
 const releasePath = (namespace: string, name: string): string =>
   pathOf('apis', 'helm.toolkit.fluxcd.io', 'v2', 'namespaces', namespace, 'helmreleases', name)
 
-function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret' | 'getConfigMap'> {
+type Reads = Pick<Kube, 'getHelmRelease' | 'getSecret' | 'getNamespace' | 'getConfigMap'>
+
+function readsOf(call: Caller): Reads {
   const get = async (kind: string, path: string, options: CallOptions | undefined) => {
     const what = `get ${kind}`
     return stored(await call({ method: 'GET', path, what, ...options }), kind, what)
@@ -59,12 +63,14 @@ function readsOf(call: Caller): Pick<Kube, 'getHelmRelease' | 'getSecret' | 'get
     getHelmRelease: async (namespace, name, options) => {
       const answer = optional(await get('HelmRelease', releasePath(namespace, name), options))
       if (!answer.ok || answer.value === undefined) return answer as KubeResult<undefined>
-      // The CRD asks for no `spec`.
-      const spec = own(answer.value, 'spec')
-      return ok({ ...answer.value, spec: isObject(spec) ? spec : {} } as unknown as HelmRelease)
+      return ok(releaseOf(answer.value))
     },
     getSecret: async (namespace, name, options) =>
       optional(secretOf(await get('Secret', secretsPath(namespace, name), options))),
+    getNamespace: async (name, options) => {
+      const answer = optional(await get('Namespace', pathOf('api', 'v1', 'namespaces', name), options))
+      return answer.ok ? ok(answer.value as unknown as Namespace | undefined) : answer
+    },
     getConfigMap: async (namespace, name, options) => {
       const path = pathOf('api', 'v1', 'namespaces', namespace, 'configmaps', name)
       const answer = optional(await get('ConfigMap', path, options))

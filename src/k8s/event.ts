@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import { cutBytes, toMicroTimestamp } from '../core/text.ts'
+import { cutBytes, toMicroTimestamp, utf8 } from '../core/text.ts'
 import type { KubeEvent } from './objects.ts'
 
 const MAX_NOTE_BYTES = 1024
@@ -12,11 +12,11 @@ const MAX_PREFIX = 55
  * regards, time with six decimals, note in bytes.
  */
 export function eventOf(event: KubeEvent, atMilliseconds: number, reportingInstance: string): Json {
-  const { namespace, name } = event.regarding
+  const { namespace } = event.regarding
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { namespace, generateName: `${name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '')}-` },
+    metadata: { namespace, ...nameOf(event) },
     eventTime: toMicroTimestamp(atMilliseconds),
     reportingController: 'credentials.cozystack.io/mintonce',
     reportingInstance: cutBytes(reportingInstance, MAX_NAME) || 'mintonce',
@@ -26,4 +26,21 @@ export function eventOf(event: KubeEvent, atMilliseconds: number, reportingInsta
     note: cutBytes(event.note, MAX_NOTE_BYTES),
     regarding: { ...event.regarding },
   }
+}
+
+/** A standing one has a name that says what it says, so that the API server knows it again. */
+function nameOf({ regarding, reason, note, isStanding }: KubeEvent): Json {
+  const prefix = `${regarding.name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '')}-`
+  if (isStanding !== true) return { generateName: prefix }
+  return { name: `${prefix}${fingerprint(`${regarding.kind}/${regarding.uid}/${reason}/${note}`)}` }
+}
+
+const PRIME = 0x100000001b3n
+const MASK = (1n << 64n) - 1n
+
+/** FNV-1a of 64 bits (draft-eastlake-fnv): nothing depends on nobody finding the same. */
+function fingerprint(text: string): string {
+  let hash = 0xcbf29ce484222325n
+  for (const byte of utf8(text)) hash = ((hash ^ BigInt(byte)) * PRIME) & MASK
+  return hash.toString(16).padStart(16, '0')
 }

@@ -1,6 +1,13 @@
 import type { Access } from '../core/failure.ts'
 import type { Result } from '../core/result.ts'
-import type { ApplicationDefinition, HelmRelease, KubeEvent, Secret, StoredSecret } from './objects.ts'
+import type {
+  ApplicationDefinition,
+  HelmRelease,
+  KubeEvent,
+  Namespace,
+  Secret,
+  StoredSecret,
+} from './objects.ts'
 
 /** Every call carries a time limit of its own; `signal` ends it earlier. */
 export interface CallOptions {
@@ -67,7 +74,11 @@ export interface Kube {
     name: string,
     options?: CallOptions,
   ) => Promise<Result<StoredSecret | undefined>>
-  readonly listSecrets: (namespace: string, options: ListOptions) => Promise<Result<Page<StoredSecret>>>
+  /** One page of the Secrets of a namespace, or of all when it is undefined. Fails with `kube_expired` as lists do. */
+  readonly listSecrets: (
+    namespace: string | undefined,
+    options: ListOptions,
+  ) => Promise<Result<Page<StoredSecret>>>
   readonly createSecret: (secret: Secret, options?: WriteOptions) => Promise<Result<StoredSecret>>
   /** A PUT guarded by the object's own uid and resourceVersion. */
   readonly updateSecret: (secret: StoredSecret, options?: WriteOptions) => Promise<Result<StoredSecret>>
@@ -77,6 +88,12 @@ export interface Kube {
     preconditions: Preconditions,
     options?: WriteOptions,
   ) => Promise<Result<undefined>>
+  readonly getNamespace: (name: string, options?: CallOptions) => Promise<Result<Namespace | undefined>>
+  /** One page of the HelmReleases of a namespace, or of all when it is undefined. Fails with `kube_expired` as lists do. */
+  readonly listHelmReleases: (
+    namespace: string | undefined,
+    options: ListOptions,
+  ) => Promise<Result<Page<HelmRelease>>>
   /** `data` of a ConfigMap. */
   readonly getConfigMap: (
     namespace: string,
@@ -90,7 +107,9 @@ export interface Kube {
   ) => Promise<Result<TokenReviewStatus>>
   /** True only when the answer says `allowed: true`. */
   readonly reviewAccess: (subject: Subject, access: Access, options?: CallOptions) => Promise<Result<boolean>>
-  /** One try. */
+  /** The username of this function itself (`authentication.k8s.io/v1` SelfSubjectReview). */
+  readonly whoAmI: (options?: CallOptions) => Promise<Result<string>>
+  /** One try. An Event that has been there already is no failure. */
   readonly createEvent: (event: KubeEvent, atMilliseconds: number) => Promise<Result<undefined>>
   /** Whether the API server answers at all. */
   readonly ping: (options?: CallOptions) => Promise<Result<undefined>>

@@ -1,18 +1,11 @@
-import { existsSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import { delimiter } from 'node:path'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
 import { createExecCredential, type PluginTerminal } from './node-exec-credential.ts'
 import { createHttpsClient, type HeaderLists, type HttpsClient, type TlsOptions } from './node-https.ts'
-
-/** Whom the API server shall take the caller for, when RBAC lets him (the verb `impersonate`). */
-export interface Impersonation {
-  readonly user: string
-  readonly groups?: readonly string[]
-  readonly uid?: string
-}
+import { type Impersonation, impersonationHeaders, impersonationOf } from './node-impersonation.ts'
+import { loadKubeconfig } from './node-kubeconfig-files.ts'
 
 interface KubeconfigOptions {
   /** Undefined: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account, as kubectl looks. */
@@ -21,6 +14,7 @@ interface KubeconfigOptions {
   /** Other than the context's. */
   readonly cluster?: string | undefined
   readonly user?: string | undefined
+  /** In place of what the kubeconfig says about it. */
   readonly impersonate?: Impersonation | undefined
   /** What an exec plug-in may use of the terminal. Nothing, unless said. */
   readonly terminal?: PluginTerminal | undefined
@@ -51,15 +45,16 @@ export async function openKubeconfig({
   terminal = SILENT,
   ...chosen
 }: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
-  const kubeconfig = await load(path)
+  const { kubeconfig, currentUser } = await loadKubeconfig(path)
   const { cluster, namespace } = choose(kubeconfig, chosen)
   if (cluster.proxyUrl) {
     // Going around a proxy that somebody asked for would be worse than not going.
     throw new Error(`cluster ${cluster.name} of the kubeconfig has a proxy-url, which is not supported`)
   }
+  const whom = impersonationOf(currentUser(), impersonate)
   runPluginsOurselves(kubeconfig, cluster, terminal)
 
-  const more = impersonate === undefined ? {} : impersonationHeaders(impersonate)
+  const more = whom === undefined ? {} : impersonationHeaders(whom)
   let client: (HttpsClient & { readonly key: string }) | undefined
   const connected = (tls: TlsOptions): HttpsClient => {
     const key = keyOf(tls)
@@ -82,46 +77,6 @@ export async function openKubeconfig({
     },
   }
 }
-
-async function load(path: string | undefined): Promise<KubeConfig> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
-  const kubeconfig = new KubeConfig()
-  const listed = (process.env.KUBECONFIG ?? '').split(delimiter).filter(Boolean)
-  if (path !== undefined) kubeconfig.loadFromFile(path)
-  else if (listed.length > 0) loadAll(kubeconfig, listed, () => new KubeConfig())
-  else kubeconfig.loadFromDefault()
-  // What client-node makes up when it finds nothing: http://localhost:8080.
-  if (kubeconfig.getCurrentContext() === 'loaded-context') {
-    throw new Error('there is no kubeconfig: name a file, set KUBECONFIG or write ~/.kube/config')
-  }
-  // client-node refuses plain HTTP (`kubectl proxy`) unless told to skip what plain HTTP does not have.
-  kubeconfig.clusters = kubeconfig.clusters.map((cluster) =>
-    cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
-  )
-  return kubeconfig
-}
-
-/**
- * As client-go merges them (k8s.io/client-go/tools/clientcmd/loader.go): whoever is named first counts, also for the
- * current context, and a file that is not there is passed over.
- */
-function loadAll(into: KubeConfig, paths: readonly string[], create: () => KubeConfig): void {
-  const files = paths.filter((path) => existsSync(path))
-  if (files.length === 0) throw new Error(`there is no kubeconfig: KUBECONFIG names ${paths.join(' and ')}`)
-  for (const file of files) {
-    const one = create()
-    one.loadFromFile(file)
-    into.clusters = merged(into.clusters, one.clusters)
-    into.users = merged(into.users, one.users)
-    into.contexts = merged(into.contexts, one.contexts)
-    into.currentContext ||= one.currentContext
-  }
-}
-
-const merged = <T extends { readonly name: string }>(known: readonly T[], more: readonly T[]): T[] => [
-  ...known,
-  ...more.filter(({ name }) => !known.some((each) => each.name === name)),
-]
 
 type Choice = Pick<KubeconfigOptions, 'context' | 'cluster' | 'user'>
 
@@ -160,16 +115,6 @@ function runPluginsOurselves(kubeconfig: KubeConfig, cluster: Cluster, terminal:
     applyAuthentication: (_user, options) => apply(options),
   })
 }
-
-/** A line for each group, and bytes of UTF-8, as client-go sends them (k8s.io/client-go/transport/round_trippers.go). */
-const impersonationHeaders = ({ user, groups = [], uid }: Impersonation): HeaderLists => ({
-  'impersonate-user': [asBytes(user)],
-  ...(groups.length === 0 ? {} : { 'impersonate-group': groups.map(asBytes) }),
-  ...(uid === undefined ? {} : { 'impersonate-uid': [asBytes(uid)] }),
-})
-
-/** `node:http` writes a character of a header as one byte. */
-const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
 
 async function credentialsOf(kubeconfig: KubeConfig): Promise<RequestOptions> {
   const options: RequestOptions = {}

@@ -38,6 +38,10 @@ export interface StoredSecret extends Secret {
   readonly metadata: ObjectMeta & { readonly uid: string; readonly resourceVersion: string }
 }
 
+export interface Namespace {
+  readonly metadata: ObjectMeta
+}
+
 /** `helm.toolkit.fluxcd.io/v2`. */
 export interface HelmRelease {
   readonly metadata: ObjectMeta & { readonly uid: string }
@@ -58,6 +62,8 @@ export interface KubeEvent {
   readonly action: string
   /** At most 1,024 bytes reach the API server; a longer one is cut. */
   readonly note: string
+  /** Said again and again as long as it is so: one Event for as long as the API server keeps it. */
+  readonly isStanding?: true
   readonly regarding: {
     readonly apiVersion: string
     readonly kind: string

@@ -132,6 +132,10 @@ function hintFor(failure: ClientFailure, { verb, namespace, group }: Asked): str
     }
     return undefined
   }
+  // In kube-apiserver's words, whatever verb it is (KEP-5284 has several).
+  if (failure.code === 403 && failure.message.includes(' cannot impersonate')) {
+    return 'RBAC has to let you impersonate them: the verb "impersonate" on users, and on groups and uids as they are named.'
+  }
   if (failure.code === 403) {
     return `RBAC has to allow "create" on "credentials/${verb}" in ${group}, as the ClusterRole mintonce:mint does.`
   }

@@ -69,7 +69,8 @@ async function issue(verb: Verb, asked: Issue, around: Surroundings): Promise<Ex
     return codeOf(error) === 'NO_CREDENTIALS' ? EXIT.forbidden : EXIT.failed
   }
   const answer = await call(verb, asked, { access, group, namespace, around })
-  if (answer.ok) return deliver(verb, asked, answer, around)
+  for (const warning of answer.warnings) say(`Warning: ${visible(warning)}`)
+  if (answer.ok) return deliver(verb, asked, answer.value, around)
   const outcome = outcomeOf(answer.failure, {
     verb,
     name: asked.name,
@@ -121,10 +122,9 @@ const named =
 async function deliver(
   verb: Verb,
   asked: Issue,
-  { value, warnings }: Extract<Answer<Issued>, { readonly ok: true }>,
+  value: Issued,
   { print, say, isTerminal }: Surroundings,
 ): Promise<ExitCode> {
-  for (const warning of warnings) say(`Warning: ${visible(warning)}`)
   const showsPassword = verb === 'mint' && !asked.dryRun
   if (!isWhole(value, showsPassword)) {
     say(`error: the answer is not whole. ${whatNow({ verb, name: asked.name })}`)

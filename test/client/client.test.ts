@@ -110,11 +110,11 @@ describe('what comes back', () => {
     })
   })
 
-  test('a Status is a refusal, in its own words', async () => {
+  test('a Status is a refusal, in its own words and with its warnings', async () => {
     const status = { kind: 'Status', apiVersion: 'v1', reason: 'Conflict', message: 'changed', code: 409 }
-    const { client } = clientOf(answer(status, 409))
+    const { client } = clientOf(answer(status, 409, { Warning: '299 - "deprecated"' }))
     const failure = { kind: 'status', code: 409, reason: 'Conflict', message: 'changed' }
-    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure })
+    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure, warnings: ['deprecated'] })
   })
 
   test.each([
@@ -126,7 +126,11 @@ describe('what comes back', () => {
     ['a Status of another code', answer({ kind: 'Status', code: 200, reason: '', message: '' }, 500), 500],
   ])('%s is no answer of the function', async (_what, respond, code) => {
     const { client } = clientOf(respond)
-    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure: { kind: 'foreign', code } })
+    expect(await client.mint(ADDRESS)).toEqual({
+      ok: false,
+      failure: { kind: 'foreign', code },
+      warnings: [],
+    })
   })
 
   // k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go; k8s.io/apimachinery/pkg/util/proxy/transport.go.
@@ -141,7 +145,7 @@ describe('what comes back', () => {
   ])('%j of the aggregation layer: it never arrived is %s', async (text, undelivered) => {
     const { client } = clientOf(() => new Response(text, { status: 503 }))
     const failure = { kind: 'foreign', code: 503, ...(undelivered ? { undelivered } : {}) }
-    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure })
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
   })
 
   test('the code of an error tells whether anything was sent', async () => {
@@ -149,7 +153,7 @@ describe('what comes back', () => {
       Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
     )
     const failure = { kind: 'silence', why: 'connect ECONNREFUSED', code: 'ECONNREFUSED' }
-    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure })
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
   })
 
   test('a broken connection is said to be one, and nothing is sent again', async () => {
@@ -157,6 +161,7 @@ describe('what comes back', () => {
     expect(await client.mint(ADDRESS)).toEqual({
       ok: false,
       failure: { kind: 'silence', why: 'socket hang up' },
+      warnings: [],
     })
     expect(requests).toHaveLength(1)
   })

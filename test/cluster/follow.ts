@@ -7,7 +7,7 @@ import type { ControlPlane } from '../control-plane/start.ts'
 import { type Fence, fencesIn, readPage } from '../docs/blocks.ts'
 
 /** `cluster`: the API server is enough. `served`: the function answers as well. */
-export type Mark = 'cluster' | 'served'
+type Mark = 'cluster' | 'served'
 
 /** A page of the documentation, followed by somebody with a terminal of their own. */
 export interface Followed {
@@ -18,7 +18,7 @@ export interface Followed {
    * Throws when they fail, and when there is none.
    */
   readonly run: (heading: string, ...marks: readonly Mark[]) => Promise<string>
-  /** The blocks that nobody has run. */
+  /** The headings of blocks that nobody has run. */
   readonly left: () => readonly string[]
   readonly remove: () => Promise<void>
 }
@@ -43,6 +43,7 @@ export async function follow(
     KUBECONFIG: plane.kubeconfig,
     KUBECACHEDIR: join(folder, '.kube/cache'),
     KUBERC: 'off',
+    npm_config_update_notifier: 'false',
     PATH: `${dirname(plane.binaries.kubectl)}:${process.env.PATH}`,
   }
   return {
@@ -63,7 +64,7 @@ export async function follow(
       for (const fence of wanted) done.add(fence)
       return stdout
     },
-    left: () => fences.filter((fence) => !done.has(fence)).map(({ block }) => block),
+    left: () => fences.filter((fence) => !done.has(fence)).map(({ heading }) => heading),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
   }
 }

@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { ROOT } from '../cli/command.ts'
+import { exampleDefinitions } from '../contract/backends/manifests.ts'
 import { fencesIn, isForShell } from './blocks.ts'
 
 const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
@@ -38,6 +40,15 @@ test('the pages for installing are among them, and link to each other', async ()
   for (const page of ['docs/install-apiservice.md', 'docs/install-knative.md']) {
     expect(await text(page)).toContain('](upgrade-and-uninstall.md)')
   }
+})
+
+test('the blocks of engines are those that the engines are tested with', async () => {
+  const page = await text('docs/install-apiservice.md')
+  const [, yaml = ''] = /```yaml\n(credentials:[\s\S]*?)```/.exec(page) ?? []
+  const [, patch = ''] = /<<'EOF'\nspec:\n([\s\S]*?)^EOF$/m.exec(page) ?? []
+  const shown = [patch, ...yaml.split('---\n')].map((block) => parse(block))
+  const definitions = exampleDefinitions().map((definition) => Reflect.get(definition, 'spec'))
+  expect(shown).toEqual(definitions.map(({ credentials }) => ({ credentials })))
 })
 
 test('an overlay that a page shows names the version that there is', async () => {

@@ -134,7 +134,7 @@ describe('the table of settings', () => {
       const [, min, max] = /(\d+) to (\d+)/.exec(meaning) ?? []
       return min === undefined || max === undefined ? [] : [{ name, min: Number(min), max: Number(max) }]
     })
-    expect(limited).toHaveLength(6)
+    expect(limited).toHaveLength(7)
     for (const { name, min, max } of limited) {
       // The two that must agree with each other are given room.
       const room = name === 'MINTONCE_KUBE_TIMEOUT_SECONDS' ? { MINTONCE_DEADLINE_SECONDS: '50' } : {}

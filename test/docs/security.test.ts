@@ -38,7 +38,8 @@ test('what is cached is kept for as long as the threat model says', async () => 
   const row = (what: string) => security.split('\n').find((line) => line.startsWith(`| ${what} |`))
   const keySet = await text('src/auth/key-set.ts')
   const inCluster = await text('src/k8s/node-in-cluster.ts')
-  const { definitionsMaxAgeMs } = await readConfig({})
+  const { definitionsMaxAgeMs, requestHeaderMaxAgeMs } = await readConfig({})
+  expect(row('whom to believe as front proxy')).toContain(`${requestHeaderMaxAgeMs / 1000} seconds`)
   expect(row('definitions')).toContain(`${definitionsMaxAgeMs / 1000} seconds`)
   expect(row("an issuer's keys")).toContain(`${secondsIn(keySet, 'MAX_AGE_MS') / 60} minutes`)
   expect(row("an issuer's keys")).toContain(`every ${secondsIn(keySet, 'UNKNOWN_KEY_COOL_DOWN_MS')} seconds`)
@@ -57,10 +58,42 @@ function secondsIn(source: string, name: string): number {
   )
 }
 
-test('the audit policy keeps bodies of tokens and Secrets out of the log', () => {
-  const [, block = ''] = /```yaml\n(apiVersion: audit[\s\S]*?)```/.exec(security) ?? []
-  expect(parse(block)).toMatchObject({
-    apiVersion: 'audit.k8s.io/v1',
-    rules: [{ level: 'Metadata', resources: [{ resources: ['secrets'] }, { resources: ['tokenreviews'] }] }],
-  })
+/** The rules of the only audit policy on a page. */
+function auditRulesOf(page: string): readonly AuditRule[] {
+  const [, block = ''] = /```yaml\n(apiVersion: audit[\s\S]*?)```/.exec(page) ?? []
+  return parse(block).rules
+}
+
+interface AuditRule {
+  readonly level: string
+  readonly resources: readonly { readonly group: string; readonly resources: readonly string[] }[]
+}
+
+test('the audit policy keeps bodies of tokens, Secrets and mints out of the log', () => {
+  const [rule, ...more] = auditRulesOf(security)
+  expect(more).toEqual([])
+  expect(rule?.level).toBe('Metadata')
+  const named = rule?.resources.flatMap(({ resources }) => resources)
+  expect(named).toEqual(
+    expect.arrayContaining(['secrets', 'serviceaccounts/token', 'tokenreviews', 'credentials/mint']),
+  )
+})
+
+test('it is the one of the page about the APIService; on Knative there is no mint to leave out', async () => {
+  const [rule] = auditRulesOf(security)
+  expect(auditRulesOf(await text('docs/install-apiservice.md'))).toEqual([rule])
+  const [onKnative] = auditRulesOf(await text('docs/install-knative.md'))
+  expect(onKnative).toEqual({ ...rule, resources: rule?.resources.slice(0, 2) })
+})
+
+test('the one ConfigMap that the function may read is the one that is named', async () => {
+  const objects = parseAllDocuments(await text('deploy/base/rbac/function.yaml')).map((each) => each.toJS())
+  const roles: readonly ClusterRole[] = objects.filter(({ kind }) => kind === 'Role')
+  expect(roles).toMatchObject([{ metadata: { namespace: 'kube-system' } }])
+  const name = 'extension-apiserver-authentication'
+  const rule = { apiGroups: [''], resources: ['configmaps'], resourceNames: [name], verbs: ['get'] }
+  expect(roles.flatMap(({ rules }) => rules)).toEqual([rule])
+  expect(security).toContain(
+    `In \`kube-system\` a Role lets it \`get\` one ConfigMap beside that, \`${name}\``,
+  )
 })

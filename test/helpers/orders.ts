@@ -53,6 +53,7 @@ export const rules: CredentialRules = {
   format: reversing,
   secretLabels: { 'cnpg.io/reload': 'true' },
   valuesPath: undefined,
+  legacy: { secretName: (name) => `${name}-credentials`, key: (username) => username },
   sources: [],
   schema: undefined,
 }

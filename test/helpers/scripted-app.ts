@@ -6,6 +6,7 @@ import type { Authenticator } from '../../src/auth/authenticator.ts'
 import { textAt } from '../../src/core/json.ts'
 import { noMetrics, type RequestLabels } from '../../src/core/metrics.ts'
 import { ok } from '../../src/core/result.ts'
+import type { Definitions } from '../../src/definitions/lookup.ts'
 import type { CredentialRules } from '../../src/definitions/rules.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 import type { Secret, StoredSecret } from '../../src/k8s/objects.ts'
@@ -63,6 +64,9 @@ export function scriptedApp(
   const counted: RequestLabels[] = []
   const after: Promise<unknown>[] = []
   const { kube } = scripted
+  const definitions: Definitions = {
+    rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined),
+  }
   const app = createApp({
     group: GROUP,
     deadlineMs,
@@ -75,10 +79,9 @@ export function scriptedApp(
       metrics: { ...noMetrics, request: (labels) => counted.push(labels) },
     },
     kube,
-    definitions: {
-      load: async () =>
-        ok({ rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined) }),
-    },
+    definitions: { load: async () => ok(definitions), read: async () => ok(definitions) },
+    graceMs: 600_000,
+    self: async () => ok('system:serviceaccount:mintonce:mintonce'),
     authenticate: createAuthenticate([...authenticators, authorizationHeader, janeOnly]),
     authorize: createAuthorize({ kube }),
     waitsFor: () => undefined,

@@ -265,6 +265,18 @@ describe('what is said beside the output', () => {
     expect(stderr).toBe('Warning: one\nWarning: two\n')
   })
 
+  test('the warnings of a refusal, before the refusal', async () => {
+    const { code, stderr } = await ran(() => {
+      const refusal = statusOf(409, 'Conflict', 'changed')
+      refusal.headers.set('Warning', '299 - "one"')
+      return refusal
+    })
+    expect({ code, stderr }).toEqual({
+      code: 5,
+      stderr: 'Warning: one\nError from server (Conflict): changed\n',
+    })
+  })
+
   test('on a terminal, that the password stays there; a pipe hears nothing', async () => {
     const args = [NAME, '-o', 'password']
     expect((await ran(answer(), { args, isTerminal: true })).stderr).toMatch(/^warning: .*scroll-back.*\n$/)
@@ -278,6 +290,16 @@ describe('what is said beside the output', () => {
     expect((await ran(answer())).stderr).toMatch(/^Shown this once\. /)
     expect((await ran(answer(), { args: [NAME, '-o', 'json'] })).stderr).toBe('')
   })
+
+  // k8s.io/apiserver/pkg/endpoints/filters/impersonation, by the old verb and by those of KEP-5284.
+  test.each(['impersonate resource "users"', 'impersonate-on:user-info:create resource "credentials/mint"'])(
+    'who cannot %s has to be let do that, and not to mint',
+    async (what) => {
+      const { stderr } = await ran(status(403, 'Forbidden', `User "victor" cannot ${what} in API group ""`))
+      expect(stderr).toMatch(/\nRBAC has to let you impersonate them: .*\n$/)
+      expect(stderr).not.toContain('"create"')
+    },
+  )
 
   test.each([
     [403, 'Forbidden', 'RBAC has to allow "create" on "credentials/mint"'],

@@ -1,0 +1,136 @@
+import { parseTimestamp } from '../core/text.ts'
+import type { Declarations } from '../definitions/resolve.ts'
+import type { CredentialRules } from '../definitions/rules.ts'
+import type { HelmRelease, StoredSecret } from '../k8s/objects.ts'
+import {
+  type Holder,
+  holderOf,
+  isAdopted,
+  storedValueIn,
+  undeclaredSince,
+  usernameIn,
+} from './account-secret.ts'
+import { type NamedAccount, type NamedAccounts, nameAccounts } from './declared.ts'
+import { accountNameOf, type CredentialName, credentialOfSecret } from './naming.ts'
+import { mayBeKnown } from './record.ts'
+import { hasLanded, takesValuesFrom, wasDeployed } from './release-state.ts'
+
+type Held<Is extends Holder['is']> = Extract<Holder, { readonly is: Is }>
+
+/** One thing to be done for a release, or to be said about it. */
+export type Step =
+  /** There is none, and the engine has never seen the account: a value that nobody knows. */
+  | { readonly do: 'seed'; readonly account: NamedAccount }
+  /** The same where a leftover stands whose password nobody knows. */
+  | { readonly do: 'replace'; readonly account: NamedAccount; readonly holder: Held<'leftover'> }
+  /** Its value is empty, which some engines take for "no password". */
+  | { readonly do: 'refill'; readonly account: NamedAccount; readonly holder: Held<'ours'> }
+  /** The marks of the release are to be completed, and a mark of being undeclared to be taken away. */
+  | { readonly do: 'adopt'; readonly account: NamedAccount; readonly holder: Held<'ours'> }
+  /** No longer declared: the first look. */
+  | { readonly do: 'mark'; readonly name: CredentialName; readonly secret: StoredSecret }
+  /** The second look, after time for second thoughts. */
+  | { readonly do: 'delete'; readonly name: CredentialName; readonly secret: StoredSecret }
+  | { readonly do: 'warn'; readonly about: Warning }
+
+export type Warning =
+  | { readonly is: 'missing'; readonly account: NamedAccount }
+  | { readonly is: 'leftover'; readonly account: NamedAccount }
+  | { readonly is: 'foreign'; readonly account: NamedAccount; readonly why: string }
+  | { readonly is: 'unsound'; readonly account: NamedAccount }
+  /** The chart does not get the stored values: `spec.valuesFrom` lacks them, and only admission writes that. */
+  | { readonly is: 'unwired' }
+  | { readonly is: 'refused'; readonly message: string }
+
+export interface PlanInput {
+  readonly release: HelmRelease
+  readonly rules: CredentialRules
+  readonly declared: Declarations
+  /** What stands at the names of account Secrets in the namespace, by name. */
+  readonly secrets: ReadonlyMap<string, StoredSecret>
+  readonly now: number
+  /** From the first look at an undeclared account to the second, in milliseconds. */
+  readonly graceMs: number
+}
+
+/**
+ * What a sync has to do for a release: nothing, when everything is as it should be. A plan, so that a sweep over
+ * thousands of releases can be made from lists; whoever carries it out reads afresh. It never changes a value that
+ * somebody may know, and without complete knowledge it takes nothing away: a source that failed leaves all as it is.
+ */
+export function planOf(input: PlanInput): readonly Step[] {
+  const { release, declared } = input
+  if (release.metadata.deletionTimestamp !== undefined) return []
+  if (declared.causes.length > 0) {
+    return declared.causes.map(({ field, message }) => refused(`${field ?? 'spec.values'} ${message}`))
+  }
+  const named = nameAccounts(declared, release.metadata.name)
+  return [
+    ...named.problems.map(({ cause }) => refused(cause.message)),
+    ...named.accounts.flatMap((account) => stepsFor(account, input)),
+    ...undeclaredSteps(named, input),
+  ]
+}
+
+const refused = (message: string): Step => ({ do: 'warn', about: { is: 'refused', message } })
+
+function stepsFor(account: NamedAccount, input: PlanInput): readonly Step[] {
+  const { release, secrets } = input
+  const holder = holderOf(secrets.get(account.secretName), account.username, release.metadata.uid)
+  switch (holder.is) {
+    case 'absent':
+      return [
+        wasDeployed(release) ? { do: 'warn', about: { is: 'missing', account } } : { do: 'seed', account },
+      ]
+    case 'foreign':
+      return [{ do: 'warn', about: { is: 'foreign', account, why: holder.why } }]
+    case 'leftover':
+      return mayBeKnown(holder.record.origin) || wasDeployed(release) || isTerminating(holder.secret)
+        ? [{ do: 'warn', about: { is: 'leftover', account } }]
+        : [{ do: 'replace', account, holder }]
+    case 'ours':
+      return stepsForOurs(account, holder, input)
+  }
+}
+
+/** What is going away is the collector's. */
+const isTerminating = ({ metadata }: StoredSecret): boolean => metadata.deletionTimestamp !== undefined
+
+function stepsForOurs(
+  account: NamedAccount,
+  holder: Held<'ours'>,
+  { release, rules }: PlanInput,
+): readonly Step[] {
+  const { secret } = holder
+  if (isTerminating(secret)) return []
+  const stored = storedValueIn(secret) ?? ''
+  if (stored === '' && secret.immutable !== true) return [{ do: 'refill', account, holder }]
+  const isSettled = isAdopted(secret, release.metadata.uid) && undeclaredSince(secret) === undefined
+  return [
+    ...(isSettled ? [] : [{ do: 'adopt', account, holder } as const]),
+    ...(rules.format.canonical.test(stored)
+      ? []
+      : [{ do: 'warn', about: { is: 'unsound', account } } as const]),
+  ]
+}
+
+/** Secrets of this release for accounts that it no longer declares, in any form, once it has landed without them. */
+function undeclaredSteps(named: NamedAccounts, input: PlanInput): readonly Step[] {
+  const { release, declared, secrets, now, graceMs } = input
+  if (!declared.complete || !hasLanded(release)) return []
+  const spoken = new Set([
+    ...declared.accounts.map(({ username }) => accountNameOf(username)),
+    ...named.accounts.map(({ name }) => name.account),
+  ])
+  return [...secrets.values()].flatMap((secret): readonly Step[] => {
+    const name = credentialOfSecret(secret.metadata.name)
+    const holder = holderOf(secret, usernameIn(secret) ?? '', release.metadata.uid)
+    if (name === undefined || name.release !== release.metadata.name || spoken.has(name.account)) return []
+    if (holder.is !== 'ours' || isTerminating(secret) || takesValuesFrom(release, secret.metadata.name))
+      return []
+    const since = parseTimestamp(undeclaredSince(secret) ?? '')
+    // A time that is none, or is still to come, says nothing: the first look is now.
+    if (since === undefined || since > now) return [{ do: 'mark', name, secret }]
+    return now - since >= graceMs ? [{ do: 'delete', name, secret }] : []
+  })
+}

@@ -1,0 +1,48 @@
+import { at, isObject, own, textAt } from '../core/json.ts'
+import type { HelmRelease } from '../k8s/objects.ts'
+import { isSuspended } from './application.ts'
+
+/**
+ * Whether Helm has ever applied the release: `status.history` of `helm.toolkit.fluxcd.io/v2` holds a snapshot of each
+ * Helm release that was made, failed ones too, and is empty until the first.
+ */
+export function wasDeployed({ status }: HelmRelease): boolean {
+  const history = own(status, 'history')
+  return Array.isArray(history) && history.length > 0
+}
+
+/**
+ * Whether the release as it stands has been applied, so that nothing waits for what it no longer declares. All of these:
+ *
+ * - not suspended: Flux does nothing for it, and its status speaks of what was before;
+ * - `status.observedGeneration` is `metadata.generation`: helm-controller sets it when it has dealt with that very spec;
+ * - condition `Ready` is `True`, and of that generation where it says so: the last Helm action succeeded;
+ * - condition `Reconciling` is not `True`: no other action is under way (kstatus, `sigs.k8s.io/cli-utils/pkg/kstatus`).
+ */
+export function hasLanded(release: HelmRelease): boolean {
+  const { metadata, status } = release
+  const { generation } = metadata
+  if (isSuspended(release) || generation === undefined) return false
+  if (own(status, 'observedGeneration') !== generation) return false
+  const ready = conditionOf(status, 'Ready')
+  const isCurrent = (own(ready, 'observedGeneration') ?? generation) === generation
+  return (
+    textAt(ready, 'status') === 'True' &&
+    isCurrent &&
+    textAt(conditionOf(status, 'Reconciling'), 'status') !== 'True'
+  )
+}
+
+function conditionOf(status: HelmRelease['status'], type: string): unknown {
+  const conditions = own(status, 'conditions')
+  return Array.isArray(conditions) ? conditions.find((each) => textAt(each, 'type') === type) : undefined
+}
+
+/** Whether the release takes a value from this Secret: Flux would fail without it. */
+export function takesValuesFrom({ spec }: HelmRelease, secretName: string): boolean {
+  const references = at(spec, 'valuesFrom')
+  if (!Array.isArray(references)) return false
+  return references.some(
+    (each) => isObject(each) && textAt(each, 'kind') === 'Secret' && textAt(each, 'name') === secretName,
+  )
+}

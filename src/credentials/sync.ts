@@ -1,0 +1,217 @@
+import type { Deps } from '../core/deps.ts'
+import { own, textAt } from '../core/json.ts'
+import { fail, ok, type Result } from '../core/result.ts'
+import type { DefinitionLookup } from '../definitions/lookup.ts'
+import { resolveDeclared } from '../definitions/resolve.ts'
+import type { CredentialRules } from '../definitions/rules.ts'
+import type { Kube } from '../k8s/kube.ts'
+import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
+import { type Application, applicationOf } from './application.ts'
+import { carryOut, type Done } from './carry-out.ts'
+import { nameAccounts } from './declared.ts'
+import { warningEvent } from './events.ts'
+import { planOf, type Step } from './plan.ts'
+import { ACCOUNT_SELECTOR } from './view.ts'
+import { referencesTo, valuesFromOf, wired } from './wiring.ts'
+
+export interface SyncServices {
+  readonly kube: Kube
+  readonly definitions: DefinitionLookup
+  readonly deps: Pick<Deps, 'now' | 'randomBytes' | 'log'>
+  /** Events: best effort, after the answer. */
+  readonly emit: (event: KubeEvent) => void
+  /** From the first look at an undeclared account to the second, in milliseconds. */
+  readonly graceMs: number
+}
+
+export interface SyncTarget {
+  readonly namespace: string
+  readonly release: string
+}
+
+/** What a sync did: names of Credentials. */
+export interface SyncReport {
+  readonly created: readonly string[]
+  readonly adopted: readonly string[]
+  readonly marked: readonly string[]
+  readonly deleted: readonly string[]
+  /** How many things it found that it may not mend: each is an Event on the release. */
+  readonly warnings: number
+}
+
+export type SyncOutcome =
+  | { readonly is: 'synced'; readonly report: SyncReport }
+  /** There is no such release. */
+  | { readonly is: 'absent' }
+  /** It is no application, or of a kind without minted credentials. */
+  | { readonly is: 'unserved'; readonly why: string }
+
+/** Everything that a plan is made of, read just now. */
+interface Read {
+  readonly release: HelmRelease
+  readonly application: Application
+  readonly rules: CredentialRules
+  readonly steps: readonly Step[]
+}
+
+/** Writes that lose a race are planned anew, from what is there then. */
+const MAX_ROUNDS = 4
+const PAGE_SIZE = 500
+
+/**
+ * Brings the account Secrets of one release in step with what it declares. Idempotent: a second one does nothing. It
+ * seeds, adopts, marks and deletes as `planOf` says and leaves everything else byte for byte alone. Fails with a
+ * `kube_*` reason, or `definition_wrong`/`definitions_ambiguous`; what was done before stays done, and is right.
+ */
+export async function sync(
+  services: SyncServices,
+  target: SyncTarget,
+  { by, signal }: { readonly by: string; readonly signal?: AbortSignal },
+): Promise<Result<SyncOutcome>> {
+  const options = signal === undefined ? {} : { signal }
+  const done: Done[] = []
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const read = await readPlan(services, target, options)
+    if (!read.ok) return read
+    if ('is' in read.value) return ok(read.value)
+    const carried = await carryOut(services, read.value, { by, ...options })
+    done.push(...carried.done)
+    if (carried.is === 'failed') return fail(carried.failure)
+    // What was left to be done is done; what the warnings are about, nobody did.
+    if (carried.is === 'finished') return ok({ is: 'synced', report: reportOf(services, read.value, done) })
+  }
+  return fail({ reason: 'kube_conflict' })
+}
+
+function reportOf({ emit }: SyncServices, { release, steps }: Read, done: readonly Done[]): SyncReport {
+  const warnings = steps.flatMap((step) => (step.do === 'warn' ? [step.about] : []))
+  for (const warning of warnings) emit(warningEvent(release, warning))
+  const names = (what: Done['what']) =>
+    done.filter((each) => each.what === what).map(({ credential }) => credential)
+  return {
+    created: names('created'),
+    adopted: names('adopted'),
+    marked: names('marked'),
+    deleted: names('deleted'),
+    warnings: warnings.length,
+  }
+}
+
+type Options = { readonly signal?: AbortSignal }
+
+/** Secrets first and the release after them, so that nothing is taken for undeclared that was declared in between. */
+async function readPlan(
+  services: SyncServices,
+  { namespace, release: name }: SyncTarget,
+  options: Options,
+): Promise<Result<Read | Exclude<SyncOutcome, { is: 'synced' }>>> {
+  const { kube, definitions, deps, graceMs } = services
+  const listed = await secretsOfRelease(services, { namespace, release: name }, options)
+  if (!listed.ok) return listed
+  const [read, known] = await Promise.all([
+    kube.getHelmRelease(namespace, name, options),
+    definitions.read(options),
+  ])
+  if (!read.ok) return read
+  if (read.value === undefined) return ok({ is: 'absent' })
+  const release = read.value
+  const application = applicationOf(release)
+  if (application === undefined) return ok({ is: 'unserved', why: 'the HelmRelease is no application' })
+  if (!known.ok) return known
+  const rules = known.value.rulesFor(application.kind)
+  if (!rules.ok) return rules
+  if (rules.value === undefined) {
+    return ok({ is: 'unserved', why: `applications of kind ${application.kind} have no minted credentials` })
+  }
+  const declared = await resolveDeclared(rules.value, release)
+  const secrets = await withOthers(services, listed.value, nameAccounts(declared, name), namespace, options)
+  if (!secrets.ok) return secrets
+  const input = { release, rules: rules.value, declared, secrets: secrets.value, now: deps.now(), graceMs }
+  const steps = await withLegacy(services, planOf(input), { release, rules: rules.value }, options)
+  if (!steps.ok) return steps
+  const unwired = await wiringSteps(release, rules.value, declared)
+  return ok({ release, application, rules: rules.value, steps: [...steps.value, ...unwired] })
+}
+
+type Secrets = ReadonlyMap<string, StoredSecret>
+
+/** The account Secrets in the namespace that may be of this release: one list, in pages. */
+async function secretsOfRelease(
+  { kube }: SyncServices,
+  { namespace, release }: SyncTarget,
+  options: Options,
+): Promise<Result<Secrets>> {
+  const found = new Map<string, StoredSecret>()
+  let next: string | undefined
+  do {
+    const page = await kube.listSecrets(namespace, {
+      ...options,
+      labelSelector: ACCOUNT_SELECTOR,
+      limit: PAGE_SIZE,
+      ...(next === undefined ? {} : { continue: next }),
+    })
+    if (!page.ok) return page
+    for (const secret of page.value.items) {
+      if (secret.metadata.name.startsWith(`${release}.`)) found.set(secret.metadata.name, secret)
+    }
+    next = page.value.continue
+  } while (next !== undefined)
+  return ok(found)
+}
+
+/** Beside those with our label: whatever else stands at the name of an account Secret. */
+async function withOthers(
+  { kube }: SyncServices,
+  listed: Secrets,
+  { accounts }: ReturnType<typeof nameAccounts>,
+  namespace: string,
+  options: Options,
+): Promise<Result<Secrets>> {
+  const all = new Map(listed)
+  for (const { secretName } of accounts) {
+    if (all.has(secretName)) continue
+    const secret = await kube.getSecret(namespace, secretName, options)
+    if (!secret.ok) return secret
+    if (secret.value !== undefined) all.set(secretName, secret.value)
+  }
+  return ok(all)
+}
+
+/** While a chart from before keeps a password in the clear, that one works: a seed would cut its holders off. */
+async function withLegacy(
+  { kube }: SyncServices,
+  steps: readonly Step[],
+  { release, rules }: Pick<Read, 'release' | 'rules'>,
+  options: Options,
+): Promise<Result<readonly Step[]>> {
+  if (!steps.some(isSeeding)) return ok(steps)
+  const { name, namespace = '' } = release.metadata
+  const legacy = await kube.getSecret(namespace, rules.legacy.secretName(name), options)
+  if (!legacy.ok) return legacy
+  const data = own(legacy.value, 'data')
+  return ok(
+    steps.map((step): Step => {
+      if (!isSeeding(step) || !textAt(data, rules.legacy.key(step.account.username))) return step
+      return { do: 'warn', about: { is: 'missing', account: step.account } }
+    }),
+  )
+}
+
+const isSeeding = (step: Step): step is Extract<Step, { do: 'seed' | 'replace' }> =>
+  step.do === 'seed' || step.do === 'replace'
+
+/** This function has no right to update HelmReleases: admission wires, and a sync says when it has not. */
+async function wiringSteps(
+  release: HelmRelease,
+  { valuesPath }: CredentialRules,
+  declared: Awaited<ReturnType<typeof resolveDeclared>>,
+): Promise<readonly Step[]> {
+  const current = valuesFromOf(release)
+  if (valuesPath === undefined || current === undefined || release.metadata.deletionTimestamp !== undefined)
+    return []
+  const { accounts } = nameAccounts(declared, release.metadata.name)
+  const wanted = await referencesTo(accounts, valuesPath)
+  return wired(current, wanted, release.metadata.name) === current
+    ? []
+    : [{ do: 'warn', about: { is: 'unwired' } }]
+}

@@ -1,0 +1,73 @@
+import { isObject, isSameJson, own, textAt } from '../core/json.ts'
+import { utf8 } from '../core/text.ts'
+import { toHex } from '../formats/hex.ts'
+import type { HelmRelease } from '../k8s/objects.ts'
+import type { NamedAccount } from './declared.ts'
+
+/** One entry of a HelmRelease's `spec.valuesFrom` (`helm.toolkit.fluxcd.io/v2`), as we write it. Never `optional`. */
+export interface ValuesReference {
+  readonly kind: 'Secret'
+  readonly name: string
+  readonly valuesKey: 'password'
+  readonly targetPath: string
+}
+
+/**
+ * The entries by which the stored values of these accounts reach the chart, in the order of the accounts' Secrets. The
+ * username is hashed: in a `targetPath` its dots, commas and brackets would mean something (`helm --set`).
+ */
+export async function referencesTo(
+  accounts: readonly NamedAccount[],
+  valuesPath: string,
+): Promise<readonly ValuesReference[]> {
+  const references = await Promise.all(
+    accounts.map(
+      async ({ username, secretName }): Promise<ValuesReference> => ({
+        kind: 'Secret',
+        name: secretName,
+        valuesKey: 'password',
+        targetPath: `${valuesPath}.u${await sha256Hex(username)}`,
+      }),
+    ),
+  )
+  return references.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** `spec.valuesFrom` of a release; undefined when it is no list. */
+export function valuesFromOf({ spec }: Pick<HelmRelease, 'spec'>): readonly unknown[] | undefined {
+  const references = own(spec, 'valuesFrom') ?? []
+  return Array.isArray(references) ? references : undefined
+}
+
+/**
+ * A `valuesFrom` in which ours are exactly these: entries of others stay where they are, in their order, and so do
+ * ours that are right; the missing ones come last. The very list that was given when nothing is to be changed.
+ */
+export function wired(
+  current: readonly unknown[],
+  wanted: readonly ValuesReference[],
+  release: string,
+): readonly unknown[] {
+  const isRight = (entry: unknown) => wanted.some((each) => isSameJson(each, entry))
+  const kept = current.filter((entry, index) => {
+    if (!isOurs(entry, release)) return true
+    return isRight(entry) && current.findIndex((each) => isSameJson(each, entry)) === index
+  })
+  const missing = wanted.filter((each) => !kept.some((entry) => isSameJson(each, entry)))
+  return missing.length === 0 && kept.length === current.length ? current : [...kept, ...missing]
+}
+
+/** A reference to an account Secret of this release: nobody else writes such. */
+function isOurs(entry: unknown, release: string): boolean {
+  const name = textAt(entry, 'name')
+  return (
+    isObject(entry) &&
+    textAt(entry, 'kind') === 'Secret' &&
+    name !== undefined &&
+    name.startsWith(`${release}.`) &&
+    name.endsWith('.account')
+  )
+}
+
+const sha256Hex = async (text: string): Promise<string> =>
+  toHex(await crypto.subtle.digest('SHA-256', utf8(text)))
