@@ -36,6 +36,7 @@ export async function measureProcess<T>(
   const start = performance.now()
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')
+  const hangs = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)
   try {
     const value = await work(await waitFor(child, ready))
     const wallMs = performance.now() - start
@@ -43,8 +44,12 @@ export async function measureProcess<T>(
   } finally {
     child.kill('SIGTERM')
     await exited
+    clearTimeout(hangs)
   }
 }
+
+/** Nothing that is measured here takes nearly as long. */
+const HANGS_MS = 20_000
 
 /** Milliseconds from spawn to exit. */
 export async function timeToExit(args: readonly string[]): Promise<number> {

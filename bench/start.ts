@@ -1,81 +1,143 @@
 /**
- * Start-up and memory of the bundle that ships, beside `node -e 0` in the same run, and the size of both bundles:
- * `npm run build && npm run bench:start`.
+ * A cold start: from spawn to the first response, and to the first minted password, of what ships and of what else could,
+ * beside `node -e 0` and beside the same calls with nothing around them, one after the other in each round of one run:
+ * `npm run bench:start`, or `npm run bench:start -- --quick` to see that it runs. Linux only. CPU time, of all threads
+ * until then, says more than wall time on a machine that does something else besides.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { show } from './figures.ts'
+import { parseArgs } from 'node:util'
+import { median, percentile } from './figures.ts'
+import { type StartApi, startApi } from './start-api.ts'
+import { type Sample, timeToExit } from './start-process.ts'
+import { mintBare, type Start, startNothing, startToLivez, startToMint } from './start-scenarios.ts'
+import { showSizes } from './start-sizes.ts'
+import { buildVariants, type Variants } from './start-variants.ts'
 
-const ROUNDS = 15
+interface Row {
+  readonly name: string
+  readonly run: () => Promise<Sample>
+  readonly samples: Sample[]
+}
+
+interface Group {
+  readonly title: string
+  /** The first is what the others are compared with. */
+  readonly rows: readonly Row[]
+}
+
 const DIST = join(import.meta.dirname, '../dist')
 
-const samples = { nothing: [] as number[], bundle: [] as number[], memory: [] as number[] }
-for (let round = 0; round < ROUNDS; round += 1) {
-  samples.nothing.push(await nothing())
-  const { tookMs, residentMiB } = await firstResponse()
-  samples.bundle.push(tookMs)
-  samples.memory.push(residentMiB)
-}
-show('node -e 0', samples.nothing)
-show('dist/node.js, spawn to first response', samples.bundle, samples.nothing)
-console.log(
-  `${'resident after the first response'.padEnd(44)} ${Math.max(...samples.memory).toFixed(1)} MiB at most`,
-)
-await sizes()
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string', default: '36' } },
+})
+const rounds = values.quick ? 2 : Number(values.rounds)
 
-async function nothing(): Promise<number> {
-  const start = performance.now()
-  await once(spawn(process.execPath, ['-e', '0']), 'exit')
-  return performance.now() - start
+const api = await startApi()
+const variants = await buildVariants()
+try {
+  // The account exists from here on: every mint replaces its password.
+  await startToMint(api, { args: [join(DIST, 'node.js')] })
+  const exits: number[] = []
+  const groups = groupsOf(api, variants)
+  const rows = groups.flatMap((group) => group.rows)
+  for (let round = -1; round < rounds; round += 1) {
+    const exitMs = await timeToExit(['-e', '0'])
+    for (const { run, samples } of rotated(rows, round)) {
+      const sample = await run()
+      if (round >= 0) samples.push(sample)
+    }
+    if (round >= 0) exits.push(exitMs)
+  }
+  show(groups, exits)
+  await showSizes(DIST)
+} finally {
+  await variants.remove()
+  await api.stop()
 }
 
-async function firstResponse(): Promise<{ tookMs: number; residentMiB: number }> {
-  const port = await freePort()
-  const start = performance.now()
-  const child = spawn(process.execPath, [join(DIST, 'node.js')], {
-    stdio: 'ignore',
-    env: { PORT: String(port), MINTONCE_LISTEN_ADDRESS: '127.0.0.1', MINTONCE_DRAIN_SECONDS: '0' },
+function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
+  const livez = (name: string, start: Start) => row(name, () => startToLivez(api, start))
+  const mint = (name: string, start: Start) => row(name, () => startToMint(api, start))
+  const { bare, same, notMinified, oneFile, withCommands, source, folder } = variants
+  const dist = { args: [join(DIST, 'node.js')] }
+  const warm = { ...dist, env: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
+  const cold = async () => ({
+    ...dist,
+    env: { NODE_COMPILE_CACHE: await mkdtemp(join(folder, 'cache.')) },
   })
-  while (!(await answers(port))) await new Promise((resolve) => setTimeout(resolve, 1))
-  const tookMs = performance.now() - start
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
-  const residentMiB = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
-  child.kill('SIGTERM')
-  await once(child, 'exit')
-  return { tookMs, residentMiB }
+  return [
+    {
+      title: 'spawn to first response (GET /livez)',
+      rows: [
+        row('node, until it runs a script', startNothing),
+        livez('dist/node.js, spawn to first response', dist),
+        livez('  compile cache, warm', warm),
+        row('  compile cache, cold', async () => startToLivez(api, await cold())),
+        livez('  the same bundle, built again', { args: [same] }),
+        livez('  not minified', { args: [notMinified] }),
+        livez('  one file', { args: [oneFile] }),
+        livez('  built together with the commands', { args: [withCommands] }),
+        livez('  HTTPS', { ...dist, secure: true }),
+        livez('src/node.ts', { args: [source] }),
+      ],
+    },
+    {
+      title: 'spawn to first minted password',
+      rows: [
+        row('the same calls and hash, bare', () => mintBare(api, { args: [bare] })),
+        mint('dist/node.js, spawn to first password', dist),
+        mint('  compile cache, warm', warm),
+        mint('  the same bundle, built again', { args: [same] }),
+        mint('  not minified', { args: [notMinified] }),
+        mint('  one file', { args: [oneFile] }),
+        mint('  built together with the commands', { args: [withCommands] }),
+        mint('src/node.ts', { args: [source] }),
+      ],
+    },
+    {
+      title: 'the same over HTTPS, to the API server and from the caller',
+      rows: [
+        row('the same calls and hash, bare', () => mintBare(api, { args: [bare], secure: true })),
+        mint('dist/node.js, spawn to first password', { ...dist, secure: true }),
+      ],
+    },
+  ]
 }
 
-async function answers(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/livez`)).ok
-  } catch {
-    return false
+/** Each round begins with another: what has just run before it helps or hinders a start. */
+function rotated(rows: readonly Row[], round: number): readonly Row[] {
+  const first = (round + 1) % rows.length
+  return [...rows.slice(first), ...rows.slice(0, first)]
+}
+
+function row(name: string, run: () => Promise<Sample>): Row {
+  return { name, run, samples: [] }
+}
+
+function show(groups: readonly Group[], exits: readonly number[]): void {
+  console.log(`${rounds} rounds; medians (5th to 95th percentile), × the first of each table`)
+  console.log(`\n${'node -e 0, spawn to exit'.padEnd(44)} ${figure(exits)} ms`)
+  for (const { title, rows } of groups) {
+    console.log(`\n${title}`)
+    for (const each of rows) console.log(line(each, rows[0] ?? each))
   }
+  const resident = groups[0]?.rows[1]?.samples.map(({ residentMiB }) => residentMiB) ?? []
+  const most = `${Math.max(...resident).toFixed(1)} MiB at most`
+  console.log(`\n${'resident after the first response'.padEnd(44)} ${most}\n`)
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-/** What a start loads, and the worker; chunks that are loaded only when asked for are listed by themselves. */
-async function sizes(): Promise<void> {
-  const names = (await readdir(DIST, { recursive: true })).filter((name) => name.endsWith('.js'))
-  for (const name of names.sort()) {
-    const file = join(DIST, name)
-    const gzipped = gzipSync(await readFile(file)).length
-    console.log(`${`dist/${name}`.padEnd(44)} ${kib((await stat(file)).size)}   gzip ${kib(gzipped)}`)
+function line({ name, samples }: Row, reference: Row): string {
+  const column = (unit: 'wallMs' | 'cpuMs') => {
+    const all = samples.map((sample) => sample[unit])
+    const ratio = median(all) / median(reference.samples.map((sample) => sample[unit]))
+    return `${figure(all)} ms × ${ratio.toFixed(2)}`
   }
+  const resident = median(samples.map(({ residentMiB }) => residentMiB)).toFixed(1)
+  return `${name.padEnd(44)} wall ${column('wallMs')}   CPU ${column('cpuMs')}   ${resident} MiB`
 }
 
-function kib(bytes: number): string {
-  return `${(bytes / 1024).toFixed(1)} KiB`
+function figure(all: readonly number[]): string {
+  const spread = `(${percentile(all, 0.05).toFixed(0)} to ${percentile(all, 0.95).toFixed(0)})`
+  return `${median(all).toFixed(1).padStart(6)} ${spread.padEnd(12)}`
 }

@@ -1,16 +1,23 @@
-import { type Context, Hono } from 'hono'
+import type { Context } from 'hono'
+import { HonoBase } from 'hono/hono-base'
+import { TrieRouter } from 'hono/router/trie-router'
 import type { RequestContext } from './core/deps.ts'
 import type { Failure } from './core/failure.ts'
 import type { Verb } from './core/metrics.ts'
 import { crashed, statusOf } from './handlers/answer.ts'
 import { getRoute, listRoute } from './handlers/credentials.ts'
 import { groupRoute, groupsRoute, resourcesRoute } from './handlers/discovery.ts'
+import { eventsRoute, tickRoute } from './handlers/events.ts'
+import { fluxHookRoute } from './handlers/flux-hook.ts'
 import { livez, readyz, versionRoute } from './handlers/health.ts'
 import { issueRoute } from './handlers/issue.ts'
 import { measure } from './handlers/measure.ts'
 import { openApiV2Route, openApiV3Routes } from './handlers/openapi.ts'
 import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
+import { syncRoute } from './handlers/sync.ts'
+import { createSyncHinted } from './handlers/sync-hinted.ts'
 import { checkTarget } from './handlers/target.ts'
+import { createTick } from './handlers/tick.ts'
 
 type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
 
@@ -55,6 +62,34 @@ const routesOf = (services: Services): readonly Route[] => {
       verb: 'revoke',
       handler: issueRoute(services, 'Revoke'),
     },
+    {
+      method: 'POST',
+      path: `${version}/namespaces/:namespace/helmreleases/:release/sync`,
+      verb: 'sync',
+      handler: syncRoute(services),
+    },
+    ...hintRoutesOf(services),
+  ]
+}
+
+/** What is told that something happened. Each is there only where somebody may use it. */
+function hintRoutesOf(services: Services): readonly Route[] {
+  const { eventSender: sender, fluxKeys } = services
+  const syncHinted = createSyncHinted(services, createTick(services))
+  const post = (path: string, verb: Verb, handler: Handler): Route => ({
+    method: 'POST',
+    path,
+    verb,
+    handler,
+  })
+  return [
+    ...(sender === undefined
+      ? []
+      : [
+          post('/events', 'events', eventsRoute(services, sender, syncHinted)),
+          post('/tick', 'tick', tickRoute(services, sender, syncHinted)),
+        ]),
+    ...(fluxKeys.length === 0 ? [] : [post('/hooks/flux', 'events', fluxHookRoute(services, syncHinted))]),
   ]
 }
 
@@ -63,7 +98,8 @@ export function createApp(services: Services): App {
   const refuse = (failure: Failure) => statusOf(failure, group)
   const version = `/apis/${group}/${API_VERSION}`
   const routes = routesOf(services)
-  const hono = new Hono<AppEnv>()
+  // Hono's default tries a faster router first, which these routes are too much for: a start would pay for both.
+  const hono = new HonoBase<AppEnv>({ router: new TrieRouter() })
 
   hono.use(measure(deps))
   hono.use(async (c, next) => {
@@ -80,9 +116,11 @@ export function createApp(services: Services): App {
   hono.all(`${version}/credentials`, () =>
     refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
   )
-  hono.all(`${version}/namespaces/:namespace/credentials/:name/:verb/:more{.+}`, () =>
-    refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
-  )
+  for (const resource of ['credentials', 'helmreleases']) {
+    hono.all(`${version}/namespaces/:namespace/${resource}/:name/:verb/:more{.+}`, () =>
+      refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
+    )
+  }
   hono.notFound(() => refuse({ reason: 'route_unknown' }))
   hono.onError((error) => {
     deps.log('error', 'crashed', { error: error.name, at: framesOf(error) })
@@ -107,10 +145,10 @@ const wrongMethod = (c: Context<AppEnv>, allowed: 'GET' | 'POST'): Failure => ({
 })
 
 /** Where the runtime shows no request line: it has normalised dots and backslashes, the rest is as it came. */
-const targetOf = (url: string): string => url.slice(new URL(url).origin.length)
+export const targetOf = (url: string): string => url.slice(new URL(url).origin.length)
 
 /** Where it happened and not what: messages may quote what was parsed. */
-const framesOf = (error: Error): readonly string[] =>
+export const framesOf = (error: Error): readonly string[] =>
   (error.stack ?? '')
     .split('\n')
     .filter((line) => line.startsWith('    at '))

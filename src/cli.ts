@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-import { type ClusterOptions, parseCommandLine } from './cli/command-line.ts'
+import { runAdopt } from './cli/adopt.ts'
+import { reach, servicesFor } from './cli/cluster.ts'
+import { type AdoptCommand, type ClusterOptions, parseCommandLine } from './cli/command-line.ts'
 import { runDemo } from './cli/demo.ts'
 import { invitationOf } from './cli/dev.ts'
 import { openExample } from './cli/example.ts'
 import { HELP, HINT } from './cli/help.ts'
 import { createDeps, originOf, runApp } from './cli/run-app.ts'
-import { readConfig } from './config.ts'
+import { runSweep } from './cli/sweep.ts'
+import { type Config, readConfig } from './config.ts'
 import { own, parseJson, textAt } from './core/json.ts'
 import { decodeData } from './core/text.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
@@ -21,6 +24,10 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
+const complain = (text: string): void => {
+  process.stderr.write(`mintonce: ${text}\n`)
+}
+
 /** Answers the exit code; undefined while something is served. */
 async function main(args: readonly string[]): Promise<number | undefined> {
   const command = parseCommandLine(args)
@@ -32,12 +39,16 @@ async function main(args: readonly string[]): Promise<number | undefined> {
       print(`mintonce ${VERSION}`)
       return 0
     case 'mistake':
-      process.stderr.write(`mintonce: ${command.message}\n${HINT}\n`)
+      complain(`${command.message}\n${HINT}`)
       return 2
     case 'demo':
       return (await demo()) ? 0 : 1
     case 'dev':
       return dev(command.cluster)
+    case 'sweep':
+      return (await sweep(command.cluster)) ? 0 : 1
+    case 'adopt':
+      return (await adopt(command)) ? 0 : 1
   }
 }
 
@@ -54,6 +65,12 @@ async function demo(): Promise<boolean> {
       baseUrl: originOf(serving),
       // Not the global one, which may send a request again.
       fetch: createIssuerFetch(undefined),
+      storeRelease: async (release) => {
+        const namespace = textAt(release, 'metadata', 'namespace') ?? ''
+        const url = `https://kubernetes.default.svc/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases`
+        const headers = { 'Content-Type': 'application/json' }
+        return (await admin(new Request(url, { method: 'POST', headers, body: JSON.stringify(release) }))).ok
+      },
       readStored: async (namespace, secret) => {
         const url = `https://kubernetes.default.svc/api/v1/namespaces/${namespace}/secrets/${secret}`
         const answer = await admin(new Request(url))
@@ -66,11 +83,36 @@ async function demo(): Promise<boolean> {
   }
 }
 
-async function dev(options: ClusterOptions | undefined): Promise<undefined> {
-  const config = await readConfig(process.env, {
+const readSettings = (): Promise<Config> =>
+  readConfig(process.env, {
     readText: (path) => readFile(path, 'utf8'),
     parseYaml: async (text) => parse(text),
   })
+
+/** As the function that is deployed, with its settings. */
+async function sweep(cluster: ClusterOptions | undefined): Promise<boolean> {
+  const config = await readSettings()
+  const ending = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
+  const services = servicesFor(config, await reach(config, cluster))
+  return runSweep(services, {
+    print,
+    complain,
+    isTerminal: process.stdout.isTTY === true,
+    signal: ending.signal,
+  })
+}
+
+/** As whom the kubeconfig says. */
+async function adopt({ cluster, allNamespaces, ...command }: AdoptCommand): Promise<boolean> {
+  const config = await readSettings()
+  const access = await openKubeconfig(cluster)
+  const namespace = allNamespaces ? undefined : (command.namespace ?? access.namespace)
+  return runAdopt(servicesFor(config, access.fetch).kube, { ...command, namespace, print, complain })
+}
+
+async function dev(options: ClusterOptions | undefined): Promise<undefined> {
+  const config = await readSettings()
   const deps = createDeps(config)
   const cluster = options === undefined ? undefined : await openKubeconfig(options)
   const kube =
@@ -92,7 +134,7 @@ async function warnUnlessReady(origin: string): Promise<void> {
   const answer = await createIssuerFetch(undefined)(new Request(`${origin}/readyz`))
   // Read in any case: until then it holds its connection.
   const text = await answer.text()
-  if (!answer.ok) process.stderr.write(`mintonce: ${text}`)
+  if (!answer.ok) complain(text.trimEnd())
 }
 
 main(process.argv.slice(2)).then(
@@ -100,7 +142,7 @@ main(process.argv.slice(2)).then(
     if (code !== undefined) process.exitCode = code
   },
   (error: unknown) => {
-    process.stderr.write(`mintonce: ${error instanceof Error ? error.message : 'failed'}\n`)
+    complain(error instanceof Error ? error.message : 'failed')
     process.exitCode = 1
   },
 )

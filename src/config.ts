@@ -1,9 +1,11 @@
 import { type IssuerConfig, parseAuthenticationConfig } from './auth/authentication-config.ts'
+import { ADMISSION_VARIABLES, type AdmissionConfig, readAdmission } from './config-admission.ts'
+import { readSenders, SENDER_VARIABLES, type Senders } from './config-senders.ts'
 import type { LogLevel } from './core/deps.ts'
 import { parseJson } from './core/json.ts'
 
 /** Settings, read once, by an entry. README has a table of the variables behind them. */
-export interface Config {
+export interface Config extends Senders {
   /** The API group served, version `v1alpha1`. */
   readonly group: string
   /** Audiences that a token sent to a TokenReview must be for. */
@@ -29,6 +31,7 @@ export interface Config {
   readonly requestHeaderMaxAgeMs: number
   /** Undefined: nobody asks for metrics. */
   readonly metricsPort: number | undefined
+  readonly admission: AdmissionConfig | undefined
 }
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -79,6 +82,8 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     frontProxy: read.oneOf('MINTONCE_FRONT_PROXY', 'off', ['off', 'on']) === 'on',
     requestHeaderMaxAgeMs: read.whole('MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', 30, 1, 300) * 1000,
     metricsPort: env.MINTONCE_METRICS_PORT ? read.whole('MINTONCE_METRICS_PORT', 0, 0, 65_535) : undefined,
+    admission: readAdmission(env, problems, !!env.MINTONCE_TLS_CERT_FILE),
+    ...readSenders(env, problems),
   }
   if (config.frontProxy && config.tls === undefined) {
     problems.push('MINTONCE_FRONT_PROXY: needs MINTONCE_TLS_CERT_FILE: only TLS shows who the proxy is')
@@ -91,7 +96,7 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
   return config
 }
 
-const KNOWN = new Set([
+const KNOWN: ReadonlySet<string> = new Set([
   'MINTONCE_API_GROUP',
   'MINTONCE_AUDIENCES',
   'MINTONCE_AUTHENTICATION_CONFIG',
@@ -113,6 +118,8 @@ const KNOWN = new Set([
   'MINTONCE_FRONT_PROXY',
   'MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS',
   'MINTONCE_METRICS_PORT',
+  ...ADMISSION_VARIABLES,
+  ...SENDER_VARIABLES,
 ])
 
 /** A misspelt variable would silently leave a default in force. Service links of a pod (`MINTONCE_PORT…`) are none. */

@@ -43,7 +43,7 @@ export async function openFront(
   readAgain(requestHeader, tls, config.requestHeaderMaxAgeMs)
   return {
     tls,
-    authenticators: [createFrontProxyAuthenticator({ requestHeader: requestHeader.current })],
+    authenticators: [createFrontProxyAuthenticator({ requestHeader: requestHeader.current, log: deps.log })],
     waitsFor: () =>
       requestHeader.current() === undefined ? 'the request-header CA is not loaded' : undefined,
   }

@@ -19,6 +19,8 @@ interface ServeOptions {
   readonly log: Log
   /** HTTPS. Undefined: plain HTTP, and nobody has a client certificate. */
   readonly tls?: Tls | undefined
+  /** What it is called in the log when it listens. */
+  readonly event?: string
 }
 
 export interface Serving {
@@ -82,7 +84,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     else void answerRaw(outgoing, malformed(problem, group)).catch(() => outgoing.destroy())
   }
   const server = tls === undefined ? createServer(LIMITS) : tls.createServer(LIMITS)
+  // Bytes are what is limited: by count, Node would refuse people in a thousand groups, and blame the size.
+  server.maxHeadersCount = 0
   server.on('request', handle)
+  server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // kube-apiserver takes a 100 that it is sent for the answer: its own caller would read 200 whatever comes after it.
+    if (tls?.certificateOf(incoming.socket) === undefined) outgoing.writeContinue()
+    server.emit('request', incoming, outgoing)
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // The client would take this for the answer to what it sent before, which may be a mint that is under way.
     const waits = [...unanswered].some(({ req }) => req.socket === socket && req.complete)
@@ -91,7 +100,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   })
   await listen(server, options)
   const { address, port } = server.address() as AddressInfo
-  log('info', 'listening', { address, port })
+  log('info', options.event ?? 'listening', { address, port })
   return { address, port, stop: () => stop({ server, unanswered, pending }, options) }
 }
 

@@ -1,9 +1,10 @@
-import { constants, X509Certificate } from 'node:crypto'
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
-import { createSecureContext, type DetailedPeerCertificate, TLSSocket } from 'node:tls'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import type { ClientCertificate, Log } from './core/deps.ts'
+import { cutBytes } from './core/text.ts'
 
 interface TlsOptions {
   readonly certFile: string
@@ -30,8 +31,7 @@ interface Pair {
   readonly key: string
 }
 
-/** Longer chains than this are nobody's; loops are possible (a root is its own issuer). */
-const MAX_CHAIN = 6
+const MAX_NAME_BYTES = 128
 
 /** Throws an Error that names the files when they hold no pair that a server can use. */
 export async function openTls(options: TlsOptions): Promise<Tls> {
@@ -41,6 +41,8 @@ export async function openTls(options: TlsOptions): Promise<Tls> {
   })
   let inForce = { pair, authority: clientAuthority() }
   const servers = new Set<Server>()
+  /** The authority that was in force when a connection was made. */
+  const shownUnder = new WeakMap<Socket, string | undefined>()
   const checked = new WeakMap<Socket, { readonly authority: string; readonly shown: Shown | undefined }>()
 
   const contextOf = () => ({
@@ -50,12 +52,26 @@ export async function openTls(options: TlsOptions): Promise<Tls> {
     secureOptions: constants.SSL_OP_NO_TICKET,
   })
 
+  /**
+   * The handshake has proved the key and checked the chain. When the authority has been replaced since, what was
+   * shown must be signed by the new one; a chain with others in between is checked by a new handshake only.
+   */
+  function check(socket: TLSSocket, authority: string): Shown | undefined {
+    const isChecked =
+      socket.authorized && (shownUnder.get(socket) === authority || isSignedBy(socket, authority))
+    const shown = shownBy(socket)
+    if (isChecked || shown === undefined) return isChecked ? shown : undefined
+    log('warn', 'client_certificate_untrusted', { commonName: cutBytes(shown.commonName, MAX_NAME_BYTES) })
+    return undefined
+  }
+
   return {
     createServer(more) {
       // Optional: probes and people with a token have none. Whether it counts, `certificateOf` says.
       const clients = { requestCert: true, rejectUnauthorized: false }
       const server = createServer({ ...more, ...contextOf(), ...clients, minVersion: 'TLSv1.2' })
       servers.add(server)
+      server.on('secureConnection', (socket) => shownUnder.set(socket, inForce.authority))
       server.once('close', () => servers.delete(server))
       return server
     },
@@ -74,9 +90,9 @@ export async function openTls(options: TlsOptions): Promise<Tls> {
     },
     certificateOf(socket) {
       const authority = clientAuthority()
-      if (!(socket instanceof TLSSocket) || !socket.authorized || authority === undefined) return undefined
+      if (!(socket instanceof TLSSocket) || authority === undefined) return undefined
       const known = checked.get(socket)
-      const shown = known?.authority === authority ? known.shown : shownBy(socket, authority)
+      const shown = known?.authority === authority ? known.shown : check(socket, authority)
       checked.set(socket, { authority, shown })
       return shown !== undefined && shown.validTo > now() ? { commonName: shown.commonName } : undefined
     },
@@ -86,8 +102,11 @@ export async function openTls(options: TlsOptions): Promise<Tls> {
 
 async function readPair({ certFile, keyFile }: Pick<TlsOptions, 'certFile' | 'keyFile'>): Promise<Pair> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
-  // Throws when they do not belong together.
+  // Throws when one of them is none. OpenSSL has room for a key of each type, and would take one of another.
   createSecureContext({ cert, key })
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw Object.assign(new Error('key values mismatch'), { code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' })
+  }
   return { cert, key }
 }
 
@@ -100,39 +119,23 @@ interface Shown {
   readonly validTo: number
 }
 
-/**
- * The handshake has proved the key and checked the chain, but possibly against an authority that was replaced since: the
- * chain is walked once more for the one of now.
- */
-function shownBy(socket: TLSSocket, authority: string): Shown | undefined {
-  const leaf = socket.getPeerCertificate(true)
-  const commonName = leaf.subject?.CN
-  if (typeof commonName !== 'string' || !isVouchedFor(leaf, authoritiesIn(authority))) return undefined
-  return { commonName, validTo: Date.parse(leaf.valid_to) }
-}
-
-function isVouchedFor(leaf: DetailedPeerCertificate, authorities: readonly X509Certificate[]): boolean {
-  let link: DetailedPeerCertificate | undefined = leaf
-  for (let depth = 0; link?.raw !== undefined && depth < MAX_CHAIN; depth++) {
-    const certificate = new X509Certificate(link.raw)
-    if (authorities.some((each) => certificate.checkIssued(each) && certificate.verify(each.publicKey)))
-      return true
-    const issuer: DetailedPeerCertificate | undefined = link.issuerCertificate
-    if (issuer?.raw === undefined || issuer === link) return false
-    const above = new X509Certificate(issuer.raw)
-    if (!above.ca || !certificate.checkIssued(above) || !certificate.verify(above.publicKey)) return false
-    link = issuer
-  }
-  return false
+function shownBy(socket: TLSSocket): Shown | undefined {
+  const { subject, valid_to: validTo } = socket.getPeerCertificate()
+  const commonName = subject?.CN
+  return typeof commonName === 'string' ? { commonName, validTo: Date.parse(validTo) } : undefined
 }
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** None at all when one of them cannot be read. */
-function authoritiesIn(pem: string): readonly X509Certificate[] {
+/** Whether one of these authorities has signed what was shown, with nobody in between. */
+function isSignedBy(socket: TLSSocket, authority: string): boolean {
+  const shown = socket.getPeerX509Certificate()
   try {
-    return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
+    return (authority.match(PEM_CERTIFICATE) ?? [])
+      .map((block) => new X509Certificate(block))
+      .some((each) => shown !== undefined && shown.checkIssued(each) && shown.verify(each.publicKey))
   } catch {
-    return []
+    // An authority that cannot be read vouches for nobody.
+    return false
   }
 }

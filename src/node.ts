@@ -1,5 +1,5 @@
 import { randomBytes as random } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { access, constants, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config.ts'
@@ -8,10 +8,11 @@ import { parseJson, textAt } from './core/json.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { decodeData } from './core/text.ts'
+import type { Services } from './handlers/services.ts'
 import { inClusterFetch } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import type { MetricsServing } from './node-metrics.ts'
-import { serve } from './node-server.ts'
+import { type Serving, serve } from './node-server.ts'
 import { createServices } from './services.ts'
 import { VERSION } from './version.ts'
 
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
     parseYaml: async (text) => (await import('yaml')).parse(text),
     serviceAccountIssuers: await ownIssuer(process.env.MINTONCE_KUBE_TOKEN_FILE),
   })
+  await requireFiles(config)
   const now = () => Date.now()
   const log = createLog(config.logLevel, now, (line) => process.stdout.write(`${line}\n`))
   const measuring = await openMetrics(config, log)
@@ -38,13 +40,38 @@ async function main(): Promise<void> {
     config.tls === undefined
       ? { tls: undefined }
       : await (await import('./node-front.ts')).openFront(config.tls, config, { kube, deps })
-  const app = createApp(
-    createServices(config, { deps, kube, fetchFor: createIssuerFetch, instance: hostname(), ...front }),
-  )
+  const runtime = { deps, kube, fetchFor: createIssuerFetch, instance: hostname(), ...front }
+  const services = createServices(config, runtime)
+  const app = createApp(services)
   const { group, port, listenAddress: address, drainMs } = config
+  const admission = await openAdmission(config, services)
   const serving = await serve({ app, group, port, address, drainMs, log, tls })
   // Still counting while what is in flight ends.
-  stopOnSignal(() => serving.stop().then(measuring?.stop), config)
+  stopOnSignal(() => Promise.all([serving.stop(), admission?.stop()]).then(measuring?.stop), config)
+}
+
+/** A file that is not there would look like an API server that is not. Throws an Error that names each. */
+async function requireFiles({ kubeUrl, kubeCaFile, kubeTokenFile }: Config): Promise<void> {
+  const files = [
+    ['MINTONCE_KUBE_TOKEN_FILE', kubeTokenFile],
+    ...(kubeUrl.startsWith('https:') ? [['MINTONCE_KUBE_CA_FILE', kubeCaFile] as const] : []),
+  ] as const
+  const problems = await Promise.all(
+    files.map(([name, file]) =>
+      access(file, constants.R_OK).then(
+        () => [],
+        (error: NodeJS.ErrnoException) => [`${name}: ${file} cannot be read (${error.code})`],
+      ),
+    ),
+  )
+  if (problems.flat().length > 0) throw new Error(`bad configuration:\n  ${problems.flat().join('\n  ')}`)
+}
+
+/** Webhooks, where they are asked for. */
+async function openAdmission(config: Config, services: Services): Promise<Serving | undefined> {
+  if (config.admission === undefined || config.tls === undefined) return undefined
+  const { openAdmission: open } = await import('./node-admission.ts')
+  return open(config.admission, config.tls, config, services)
 }
 
 /** Only where they are asked for: a start without them does not load what they need. */

@@ -1,11 +1,13 @@
 import { createAuthorize } from './auth/access-review.ts'
 import { authorizationHeader, createAuthenticate } from './auth/authenticate.ts'
 import type { Authenticator } from './auth/authenticator.ts'
+import { createEventSender } from './auth/event-sender.ts'
 import { createJwtAuthenticator } from './auth/jwt.ts'
 import { createTokenReviewAuthenticator } from './auth/token-review.ts'
 import type { Config } from './config.ts'
 import type { Deps, Fetch } from './core/deps.ts'
 import { ok } from './core/result.ts'
+import { sweep } from './credentials/sweep.ts'
 import { createDefinitionLookup } from './definitions/lookup.ts'
 import type { Services } from './handlers/services.ts'
 import { createKube } from './k8s/adapter.ts'
@@ -36,6 +38,8 @@ type Settings = Pick<
   | 'kubeTimeoutMs'
   | 'definitionsMaxAgeMs'
   | 'graceMs'
+  | 'eventSenders'
+  | 'fluxKeys'
 >
 
 /** Puts the parts together. Calls nothing yet. */
@@ -70,6 +74,9 @@ export function createServices(
     authorize: createAuthorize({ kube }),
     graceMs: settings.graceMs,
     self: createSelf(kube),
+    sweep,
+    eventSender: createEventSender(settings.eventSenders, { kube, log }),
+    fluxKeys: settings.fluxKeys,
     waitsFor,
   }
 }

@@ -4,6 +4,8 @@ import type { Fetch } from './core/deps.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { crashed } from './handlers/answer.ts'
+import type { Services } from './handlers/services.ts'
+import { sweepOnce } from './handlers/sweep-once.ts'
 import { createServices } from './services.ts'
 
 interface WorkerEnv {
@@ -21,24 +23,42 @@ interface WorkerContext {
   readonly waitUntil: (work: Promise<unknown>) => void
 }
 
-let app: Promise<App> | undefined
+/** The app, and what it is made of; undefined when the settings are wrong. */
+interface Built {
+  readonly app: App
+  readonly services: Services | undefined
+}
+
+let built: Promise<Built> | undefined
 
 export default {
   /** Built at the first request: before it there is no environment. An isolate has one, so there is one app. */
   async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
-    app ??= build(env).catch(misconfigured)
-    return (await app)(request, { afterResponse: (work) => context.waitUntil(work) })
+    built ??= build(env).catch(misconfigured)
+    const { app } = await built
+    return app(request, { afterResponse: (work) => context.waitUntil(work) })
+  },
+
+  /** A cron trigger: one sweep. Rejects when it failed, so that the runtime counts it as such. */
+  async scheduled(_event: unknown, env: WorkerEnv, context: WorkerContext): Promise<void> {
+    built ??= build(env).catch(misconfigured)
+    const { services } = await built
+    if (services === undefined) throw new Error('bad configuration')
+    const swept = await sweepOnce(services, { later: (work) => context.waitUntil(work) })
+    if (swept.ok) return
+    services.deps.log('error', 'sweep_failed', { failure: swept.failure.reason })
+    throw new Error(`the sweep failed: ${swept.failure.reason}`)
   },
 }
 
 /** The operator reads the mistakes in the log; a caller learns that there are some. */
-function misconfigured(error: unknown): App {
+function misconfigured(error: unknown): Built {
   const message = error instanceof Error ? error.message : 'could not start'
   console.error(JSON.stringify({ level: 'error', event: 'misconfigured', message }))
-  return async () => crashed()
+  return { app: async () => crashed(), services: undefined }
 }
 
-async function build(env: WorkerEnv): Promise<App> {
+async function build(env: WorkerEnv): Promise<Built> {
   const texts = Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const config = await readConfig(Object.fromEntries(texts))
   // Set and ignored, it would look as if kube-apiserver's word counted.
@@ -52,9 +72,13 @@ async function build(env: WorkerEnv): Promise<App> {
     // An isolate comes and goes, and has no port to be asked on.
     metrics: noMetrics,
   }
-  return createApp(
-    createServices(config, { deps, kube: kubeOf(env), fetchFor: publicFetch, instance: 'worker' }),
-  )
+  const services = createServices(config, {
+    deps,
+    kube: kubeOf(env),
+    fetchFor: publicFetch,
+    instance: 'worker',
+  })
+  return { app: createApp(services), services }
 }
 
 function kubeOf({ KUBE, KUBE_TOKEN: token }: WorkerEnv): Fetch {

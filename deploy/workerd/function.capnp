@@ -22,6 +22,11 @@ const function :Workerd.Worker = (
     (name = "MINTONCE_DEADLINE_SECONDS", fromEnvironment = "MINTONCE_DEADLINE_SECONDS"),
     (name = "MINTONCE_KUBE_TIMEOUT_SECONDS", fromEnvironment = "MINTONCE_KUBE_TIMEOUT_SECONDS"),
     (name = "MINTONCE_DEFINITIONS_MAX_AGE_SECONDS", fromEnvironment = "MINTONCE_DEFINITIONS_MAX_AGE_SECONDS"),
+    (name = "MINTONCE_GRACE_SECONDS", fromEnvironment = "MINTONCE_GRACE_SECONDS"),
+    (name = "MINTONCE_EVENTS_KEYS", fromEnvironment = "MINTONCE_EVENTS_KEYS"),
+    (name = "MINTONCE_EVENTS_AUDIENCE", fromEnvironment = "MINTONCE_EVENTS_AUDIENCE"),
+    (name = "MINTONCE_EVENTS_SENDERS", fromEnvironment = "MINTONCE_EVENTS_SENDERS"),
+    (name = "MINTONCE_FLUX_KEYS", fromEnvironment = "MINTONCE_FLUX_KEYS"),
     (name = "MINTONCE_LOG_LEVEL", fromEnvironment = "MINTONCE_LOG_LEVEL"),
   ]
 );

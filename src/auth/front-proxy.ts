@@ -1,14 +1,18 @@
+import type { Deps } from '../core/deps.ts'
 import { decodeUtf8Value, type HeaderLines, valuesOf } from '../core/headers.ts'
 import { ok, type Result } from '../core/result.ts'
+import { cutBytes } from '../core/text.ts'
 import type { Authenticator, Caller } from './authenticator.ts'
 import { isAnonymous, isCleanName } from './identity.ts'
 import { refuse } from './refuse.ts'
 import type { RequestHeaderConfig } from './request-header.ts'
 
-interface FrontProxyOptions {
+interface FrontProxyOptions extends Pick<Deps, 'log'> {
   /** As it is now; undefined while none could be read: then nobody is a front proxy. */
   readonly requestHeader: () => RequestHeaderConfig | undefined
 }
+
+const MAX_NAME_BYTES = 128
 
 /**
  * The caller whom kube-apiserver's front proxy names (`k8s.io/apiserver/pkg/authentication/request/headerrequest`):
@@ -16,7 +20,7 @@ interface FrontProxyOptions {
  * headers mean nothing. Behind a front proxy nothing else counts, an Authorization header least of all: a
  * request without a name, or with one that reads in two ways, is refused.
  */
-export function createFrontProxyAuthenticator({ requestHeader }: FrontProxyOptions): Authenticator {
+export function createFrontProxyAuthenticator({ requestHeader, log }: FrontProxyOptions): Authenticator {
   return {
     name: 'front-proxy',
     authenticate: async ({ clientCertificate, headers }) => {
@@ -24,7 +28,12 @@ export function createFrontProxyAuthenticator({ requestHeader }: FrontProxyOptio
       if (clientCertificate === undefined || config === undefined || headers === undefined) {
         return ok(undefined)
       }
-      if (!config.allowedNames.includes(clientCertificate.commonName)) return ok(undefined)
+      const { commonName } = clientCertificate
+      if (!config.allowedNames.includes(commonName)) {
+        // To the caller it looks as if they had no credentials: whoever runs this has to learn more.
+        log('warn', 'front_proxy_not_allowed', { commonName: cutBytes(commonName, MAX_NAME_BYTES) })
+        return ok(undefined)
+      }
       return callerIn(headers, config)
     },
   }

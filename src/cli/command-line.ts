@@ -1,8 +1,11 @@
 import { parseArgs } from 'node:util'
+import { isDnsLabel } from '../k8s/names.ts'
 
 export type Command =
   | { readonly is: 'help' | 'version' | 'demo' }
-  | { readonly is: 'dev'; readonly cluster: ClusterOptions | undefined }
+  /** Without a cluster: the sandbox for `dev`, and for `sweep` the one that the process is a pod of. */
+  | { readonly is: 'dev' | 'sweep'; readonly cluster: ClusterOptions | undefined }
+  | ({ readonly is: 'adopt' } & AdoptCommand)
   | { readonly is: 'mistake'; readonly message: string }
 
 /** Which cluster a command is about. Both undefined: the one that kubectl would take. */
@@ -11,14 +14,33 @@ export interface ClusterOptions {
   readonly context: string | undefined
 }
 
-const COMMANDS = ['demo', 'dev'] as const
+export interface AdoptCommand {
+  readonly cluster: ClusterOptions
+  /** Undefined: that of the context, unless it is all of them. */
+  readonly namespace: string | undefined
+  readonly allNamespaces: boolean
+  readonly release: string | undefined
+  readonly dryRun: boolean
+  readonly output: 'table' | 'json'
+}
+
+const COMMANDS = ['demo', 'dev', 'sweep', 'adopt'] as const
 type Name = (typeof COMMANDS)[number]
+
+const ONLY_ADOPT = {
+  namespace: { type: 'string', short: 'n' },
+  'all-namespaces': { type: 'boolean', short: 'A' },
+  release: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  output: { type: 'string', short: 'o' },
+} as const
 
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
   kubeconfig: { type: 'boolean' },
   context: { type: 'string' },
+  ...ONLY_ADOPT,
 } as const
 
 type Given = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>
@@ -39,13 +61,28 @@ export function parseCommandLine(args: readonly string[]): Command {
   return known === undefined ? mistake(`there is no command "${name}"`) : commandOf(known, rest, values)
 }
 
-function commandOf(name: Name, rest: readonly string[], { kubeconfig, context }: Given['values']): Command {
+function commandOf(name: Name, rest: readonly string[], values: Given['values']): Command {
+  const { kubeconfig, context } = values
   const isCluster = kubeconfig !== undefined || context !== undefined
   if (name === 'demo' && isCluster) return mistake('demo runs in a sandbox only: dev takes a kubeconfig')
   const [path, ...more] = kubeconfig ? rest : [undefined, ...rest]
   if (more.length > 0) return mistake(`${name} does not know what "${more[0]}" is`)
+  if (name === 'adopt') return adoptOf({ path, context }, values)
+  const stray = Object.keys(ONLY_ADOPT).find((option) => Object.hasOwn(values, option))
+  if (stray !== undefined) return mistake(`${name} does not know --${stray}: it is for adopt`)
   if (name === 'demo') return { is: 'demo' }
-  return { is: 'dev', cluster: isCluster ? { path, context } : undefined }
+  return { is: name, cluster: isCluster ? { path, context } : undefined }
+}
+
+function adoptOf(cluster: ClusterOptions, values: Given['values']): Command {
+  const { namespace, release, output = 'table', 'all-namespaces': allNamespaces = false } = values
+  if (namespace !== undefined && allNamespaces) return mistake('adopt takes --namespace or --all-namespaces')
+  for (const name of [namespace, release]) {
+    if (name !== undefined && !isDnsLabel(name)) return mistake(`adopt: "${name}" is no name`)
+  }
+  if (output !== 'table' && output !== 'json') return mistake('adopt prints as -o table or -o json')
+  const dryRun = values['dry-run'] ?? false
+  return { is: 'adopt', cluster, namespace, allNamespaces, release, dryRun, output }
 }
 
 const mistake = (message: string): Command => ({ is: 'mistake', message })

@@ -1,11 +1,14 @@
-import { type Answer, type Credential, createClient, type Issued } from '../client/client.ts'
+import { type Answer, type Credential, createClient, type Issued, type Synced } from '../client/client.ts'
 import type { Fetch } from '../core/deps.ts'
-import { createRecorder, type Exchange } from './recorder.ts'
+import { orderedRelease } from '../sandbox/example.ts'
+import { createRecorder, type Exchange, readable } from './recorder.ts'
 import { scramAccepts } from './verifier.ts'
 
 interface DemoOptions {
   readonly baseUrl: string
   readonly fetch: Fetch
+  /** Stores a HelmRelease, as the platform does. Answers whether the cluster took it. */
+  readonly storeRelease: (release: object) => Promise<boolean>
   /** What the cluster holds for an account: `data.password` of its Secret, decoded. Undefined when there is none. */
   readonly readStored: (namespace: string, secret: string) => Promise<string | undefined>
   readonly print: (text: string) => void
@@ -20,22 +23,30 @@ interface Step {
   readonly run: (demo: Demo) => Promise<{ readonly proves: string; readonly problem: Problem }>
 }
 
-interface Demo extends Pick<DemoOptions, 'readStored' | 'print'> {
+interface Demo extends Pick<DemoOptions, 'storeRelease' | 'readStored' | 'print'> {
   readonly as: (token: string) => ReturnType<typeof createClient>
   /** What earlier steps saw. */
   readonly seen: { password: string; newerPassword: string; resourceVersion: string }
 }
 
-const WEB = { namespace: 'tenant-acme', name: 'postgres-orders.web' } as const
+const LEDGER = { namespace: 'tenant-acme', release: 'postgres-ledger' } as const
+const WEB = { namespace: LEDGER.namespace, name: `${LEDGER.release}.web` } as const
 const SECRET = `${WEB.name}.account`
 const PIPELINE = 'system:serviceaccount:tenant-acme:pipeline'
 const PASSWORD = /^[A-Za-z0-9]{32}$/
 
 /** Walks through the main job, and prints every step. Answers whether all of them went as they should. */
-export async function runDemo({ baseUrl, fetch, readStored, print }: DemoOptions): Promise<boolean> {
+export async function runDemo({
+  baseUrl,
+  fetch,
+  storeRelease,
+  readStored,
+  print,
+}: DemoOptions): Promise<boolean> {
   const recorder = createRecorder(fetch)
   const demo: Demo = {
     as: (token) => createClient({ baseUrl, token, fetch: recorder.fetch }),
+    storeRelease,
     readStored,
     print: (text) => print(indented(text)),
     seen: { password: '', newerPassword: '', resourceVersion: '' },
@@ -65,6 +76,18 @@ const indented = (text: string): string => text.replace(/^(?=.)/gm, '   ')
 
 const STEPS: readonly Step[] = [
   {
+    title: 'A tenant orders the Postgres "ledger" with a user "web": the platform stores a HelmRelease.',
+    run: async ({ storeRelease, print }) => {
+      const release = orderedRelease()
+      print(`${readable(JSON.stringify(release))}\n`)
+      const isStored = await storeRelease(release)
+      return {
+        proves: 'the cluster has it; nothing of it is deployed yet',
+        problem: isStored ? undefined : 'the cluster did not take it',
+      }
+    },
+  },
+  {
     title: "Jane, the tenant's administrator, lists the credentials: there are none yet.",
     run: async ({ as }) => {
       const listed = await as('tenant-admin').list(WEB.namespace)
@@ -73,7 +96,27 @@ const STEPS: readonly Step[] = [
     },
   },
   {
-    title: 'She mints a password for the user "web" of her Postgres "orders".',
+    title: 'She asks for a sync. Events and ticks bring one about too, and so does an admission webhook.',
+    run: async ({ as }) => {
+      const synced = await as('tenant-admin').sync(LEDGER)
+      return {
+        proves: 'the account has a Secret before its chart needs one',
+        problem: createdIn(synced) === '1' ? undefined : unexpected(synced),
+      }
+    },
+  },
+  {
+    title: 'She reads the credential: it is there, and nobody has its password.',
+    run: async ({ as }) => {
+      const read = await as('tenant-admin').get(WEB)
+      return {
+        proves: 'its origin is NotIssued: a random password was thrown away unseen',
+        problem: originOf(read) === 'NotIssued' ? undefined : unexpected(read),
+      }
+    },
+  },
+  {
+    title: 'She mints a password for the user "web" of her Postgres "ledger".',
     run: async ({ as, seen }) => {
       const minted = await as('tenant-admin').mint(WEB)
       seen.password = passwordIn(minted)
@@ -173,6 +216,9 @@ function problemOfStored(
 }
 
 const passwordIn = (minted: Answer<Issued>): string => (minted.ok ? (minted.value.status.password ?? '') : '')
+
+const createdIn = (synced: Answer<Synced>): string | undefined =>
+  synced.ok ? synced.value.details.causes.find(({ reason }) => reason === 'Created')?.message : undefined
 
 const originOf = (read: Answer<Credential>): string | undefined =>
   read.ok ? read.value.status.password.origin : undefined

@@ -4,15 +4,25 @@ Usage:
   mintonce demo                            walk through a mint in a sandbox, then end
   mintonce dev                             serve the sandbox on 127.0.0.1:8080 until interrupted
   mintonce dev --kubeconfig [PATH]         serve in front of a cluster, with your own rights in it
+  mintonce sweep                           bring the account Secrets of all releases in step, once: as a CronJob does, in
+                                           its own cluster, or with --kubeconfig
+  mintonce adopt [-n NAMESPACE | -A]       before a backup: mark account Secrets for the next releases of their names
+                 [--release NAME]          (docs/restore.md), in the cluster that kubectl would take
+                 [--dry-run] [-o table|json]
   mintonce --version
 
 Options:
   --kubeconfig [PATH]    the cluster; without PATH the file that kubectl would take
   --context NAME         a context of that file other than the current one
+  -n, --namespace NAME   other than the context's
+  -A, --all-namespaces
+  --release NAME         only the Secrets of this HelmRelease
+  --dry-run              check everything, store nothing
+  -o, --output FORMAT    table or json
   -h, --help
   --version
 
-dev reads the same environment variables as the function that is deployed (PORT, MINTONCE_API_GROUP, ...: see README.md).
+dev and sweep read the same environment variables as the function that is deployed (PORT, MINTONCE_API_GROUP, ...: see README.md).
 PORT=0 takes any port that is free.
 
 In a clone of the project, "npm run dev --" stands for "mintonce dev":

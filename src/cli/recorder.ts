@@ -36,7 +36,7 @@ export function createRecorder(fetch: Fetch): Recorder {
 const WIDTH = 100
 
 /** JSON with a line for everything that fits into one, anything else as it came. */
-function readable(text: string): string {
+export function readable(text: string): string {
   const parsed = parseJson(text)
   return parsed === undefined ? text.trimEnd() : layout(parsed, '')
 }

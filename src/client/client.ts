@@ -45,6 +45,12 @@ export interface Issued {
   }
 }
 
+/** What a sync answers: a `metav1.Status` that counts what was done, a cause each. */
+export interface Synced {
+  readonly message: string
+  readonly details: { readonly causes: readonly { readonly reason: string; readonly message: string }[] }
+}
+
 export type ClientFailure =
   /** The function refused: a `metav1.Status`. */
   | {
@@ -74,6 +80,12 @@ interface Address {
   readonly name: string
 }
 
+interface ReleaseAddress {
+  readonly namespace: string
+  /** The name of the HelmRelease. */
+  readonly release: string
+}
+
 interface ListOptions {
   readonly labelSelector?: string
   readonly limit?: number
@@ -93,6 +105,7 @@ interface Client {
   readonly get: (address: Address, options?: Pick<ListOptions, 'signal'>) => Promise<Answer<Credential>>
   readonly mint: (address: Address, options?: IssueOptions) => Promise<Answer<Issued>>
   readonly revoke: (address: Address, options?: IssueOptions) => Promise<Answer<Issued>>
+  readonly sync: (address: ReleaseAddress, options?: Pick<ListOptions, 'signal'>) => Promise<Answer<Synced>>
 }
 
 interface Call {
@@ -101,6 +114,8 @@ interface Call {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
+  /** The apiVersion of the answer, when it is not the function's own. */
+  readonly answeredAs?: string
 }
 
 const VERSION = 'v1alpha1'
@@ -109,7 +124,10 @@ const VERSION = 'v1alpha1'
 export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io' }: ClientOptions): Client {
   const apiVersion = `${group}/${VERSION}`
 
-  async function call<T>(kind: string, { method, path, query = {}, body, signal }: Call): Promise<Answer<T>> {
+  async function call<T>(
+    kind: string,
+    { method, path, query = {}, body, signal, answeredAs = apiVersion }: Call,
+  ): Promise<Answer<T>> {
     const url = new URL(`/apis/${apiVersion}/namespaces/${path}`, baseUrl)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value)
@@ -123,7 +141,7 @@ export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
-    return answerTo(fetch, request, { apiVersion, kind })
+    return answerTo(fetch, request, { apiVersion: answeredAs, kind })
   }
 
   const issue =
@@ -154,12 +172,20 @@ export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io
       }),
     mint: issue('mint'),
     revoke: issue('revoke'),
+    sync: ({ namespace, release }, { signal } = {}) =>
+      call('Status', {
+        method: 'POST',
+        path: `${segment(namespace)}/helmreleases/${segment(release)}/sync`,
+        answeredAs: 'v1',
+        body: {},
+        signal,
+      }),
   }
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
-/** Whether this can be the name of a namespace or a credential. */
+/** Whether this can be the name of a namespace, a release or a credential. */
 export const isName = (name: string): boolean => NAME.test(name)
 
 /** A name that is no DNS name would address something else: a mistake of the program that calls. */

@@ -92,6 +92,10 @@ export type Failure =
     }
   | { readonly reason: 'secret_terminating'; readonly name: string; readonly secret: string }
   | { readonly reason: 'secret_immutable'; readonly name: string; readonly secret: string }
+  /** `why` when there is such a HelmRelease, and nothing to be done for it. */
+  | { readonly reason: 'release_not_found'; readonly release: string; readonly why?: string }
+  /** Something in the cluster stood in the way of a sync, which may have done a part. */
+  | { readonly reason: 'sync_refused'; readonly release: string; readonly cause: KubeFailure }
   // The platform's own mistakes.
   | {
       readonly reason: 'definition_wrong'

@@ -12,7 +12,18 @@ export interface Metrics {
 }
 
 /** What a route does. Everything without a route, an unknown method too, is `other`. */
-export type Verb = 'get' | 'list' | 'mint' | 'revoke' | 'discovery' | 'openapi' | 'other'
+export type Verb =
+  | 'get'
+  | 'list'
+  | 'mint'
+  | 'revoke'
+  | 'sync'
+  | 'events'
+  | 'tick'
+  | 'admission'
+  | 'discovery'
+  | 'openapi'
+  | 'other'
 
 export interface RequestLabels {
   readonly verb: Verb

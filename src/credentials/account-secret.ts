@@ -51,12 +51,11 @@ export function holderOf(secret: StoredSecret | undefined, username: string, rel
   if (secret === undefined) return { is: 'absent' }
   const record = readRecord(secret.metadata.annotations)
   if (record === undefined) return { is: 'foreign', secret, why: 'it was not written by mintonce' }
-  if (secret.type !== SECRET_TYPE) {
+  if (!hasOurType(secret)) {
     return { is: 'foreign', secret, why: `its type is not ${SECRET_TYPE}, and a type cannot change` }
   }
   const marks = marksOf(secret.metadata)
-  const adoptable = textAt(secret.metadata, 'annotations', ADOPT) === 'true'
-  const marked = marks.length > 0 ? marks.every((uid) => uid === releaseUid) : adoptable
+  const marked = marks.length > 0 ? marks.every((uid) => uid === releaseUid) : isAdoptable(secret)
   return { is: marked && usernameIn(secret) === username ? 'ours' : 'leftover', secret, record }
 }
 
@@ -86,6 +85,13 @@ export function releaseUidIn({ metadata }: StoredSecret): string | undefined {
 export const hasOwner = ({ metadata }: StoredSecret): boolean =>
   Array.isArray(metadata.ownerReferences) && metadata.ownerReferences.some(isHelmRelease)
 
+/** Whether it is of the one type that account Secrets have. */
+export const hasOurType = ({ type }: Secret): boolean => type === SECRET_TYPE
+
+/** Whether an operator has marked it for the next release of its name. */
+export const isAdoptable = ({ metadata }: StoredSecret): boolean =>
+  textAt(metadata.annotations, ADOPT) === 'true'
+
 /** Since when the account is undeclared, RFC 3339; undefined when it is declared, as far as anybody has seen. */
 export const undeclaredSince = ({ metadata }: StoredSecret): string | undefined =>
   textAt(metadata.annotations, UNDECLARED_SINCE)
@@ -114,7 +120,11 @@ export const undeclaredSecret = (current: StoredSecret, at: string): StoredSecre
 
 /** The object that was read, given up by its release: the next release of its name may take it over. */
 export function adoptableSecret(current: StoredSecret): StoredSecret {
-  const { [RELEASE_UID]: _release, ...annotations } = current.metadata.annotations ?? {}
+  const {
+    [RELEASE_UID]: _release,
+    [UNDECLARED_SINCE]: _undeclared,
+    ...annotations
+  } = current.metadata.annotations ?? {}
   return withMeta(current, {
     annotations: { ...annotations, [ADOPT]: 'true' },
     ownerReferences: (current.metadata.ownerReferences ?? []).filter((each) => !isHelmRelease(each)),

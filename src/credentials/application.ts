@@ -8,7 +8,7 @@ export interface Application {
   readonly name: string
 }
 
-const APPLICATION_GROUP = 'apps.cozystack.io'
+export const APPLICATION_GROUP = 'apps.cozystack.io'
 export const GROUP_LABEL = 'apps.cozystack.io/application.group'
 export const KIND_LABEL = 'apps.cozystack.io/application.kind'
 export const NAME_LABEL = 'apps.cozystack.io/application.name'

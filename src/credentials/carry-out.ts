@@ -1,5 +1,6 @@
 import type { Deps } from '../core/deps.ts'
 import type { Failure } from '../core/failure.ts'
+import { isSameJson } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { toTimestamp } from '../core/text.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
@@ -19,6 +20,7 @@ import { credentialNameOf } from './naming.ts'
 import { generatePassword } from './password.ts'
 import type { Step } from './plan.ts'
 import { addEntry, type HistoryEntry } from './record.ts'
+import { hasLanded } from './release-state.ts'
 
 export interface Done {
   readonly what: 'created' | 'adopted' | 'marked' | 'deleted'
@@ -44,33 +46,50 @@ interface Planned {
   readonly steps: readonly Step[]
 }
 
-type Options = CallOptions & { readonly by: string }
+/** Whom records name. */
+export interface Asker {
+  readonly by: string
+  readonly impersonator?: string
+}
+
+type Options = CallOptions & Asker
 
 /**
- * Carries a plan out, each step by one write that is guarded by what was read, one after the other. Stops where somebody
- * was faster: what they did may change the plan.
+ * Carries a plan out, each step by one write that is guarded by what was read, one after the other. A step that lost a
+ * race, or that the API server refuses for what it would write, holds up none of the others: a delete may be what makes
+ * room under a quota. Any other failure ends it, for the rest would fail in the same way.
  */
 export async function carryOut(services: Services, planned: Planned, options: Options): Promise<Carried> {
   const done: Done[] = []
+  const failures: Failure[] = []
   for (const step of planned.steps) {
     const carried = await carryOutStep(services, planned, step, options)
     if (!carried.ok) {
-      return isRace(carried.failure)
-        ? { is: 'overtaken', done }
-        : { is: 'failed', failure: carried.failure, done }
-    }
-    if (carried.value !== undefined) {
+      failures.push(carried.failure)
+      if (!isOfOneObject(carried.failure)) break
+    } else if (carried.value !== undefined) {
       done.push(carried.value)
       const { namespace = '' } = planned.release.metadata
       services.deps.log('info', 'account_secret', { ...carried.value, namespace, by: options.by })
     }
   }
-  return { is: 'finished', done }
+  const failure = failures.find((each) => !isRace(each))
+  if (failure !== undefined) return { is: 'failed', failure, done }
+  return { is: failures.length > 0 ? 'overtaken' : 'finished', done }
 }
 
 /** Each of them says that the object is not, or no longer, what was read. */
 const isRace = ({ reason }: Failure): boolean =>
   reason === 'kube_conflict' || reason === 'kube_exists' || reason === 'kube_absent'
+
+const OF_ONE_OBJECT: ReadonlySet<Failure['reason']> = new Set([
+  'kube_quota_exceeded',
+  'kube_invalid',
+  'kube_immutable',
+  'value_not_canonical',
+])
+
+const isOfOneObject = (failure: Failure): boolean => isRace(failure) || OF_ONE_OBJECT.has(failure.reason)
 
 async function carryOutStep(
   services: Services,
@@ -120,16 +139,20 @@ export async function seedValue(
 }
 
 /** The first entry of a record. */
-export const createdBy = (by: string, now: number): HistoryEntry => ({
+export const createdBy = (by: string, now: number, impersonator?: string): HistoryEntry => ({
   operation: 'Create',
   at: toTimestamp(now),
   by,
+  ...(impersonator === undefined ? {} : { impersonator }),
 })
 
 async function seed({ kube, deps }: Services, planned: Planned, account: NamedAccount, options: Options) {
   const stored = await seedValue(planned.rules, account.username, deps)
   if (!stored.ok) return stored
-  const record = { origin: 'NotIssued', history: addEntry([], createdBy(options.by, deps.now())) } as const
+  const record = {
+    origin: 'NotIssued',
+    history: addEntry([], createdBy(options.by, deps.now(), options.impersonator)),
+  } as const
   return kube.createSecret(newSecret(accountSecretOf(planned, account), stored.value, record), options)
 }
 
@@ -141,7 +164,7 @@ async function refill(
 ) {
   const stored = await seedValue(planned.rules, account.username, deps)
   if (!stored.ok) return stored
-  const history = addEntry(holder.record.history, createdBy(options.by, deps.now()))
+  const history = addEntry(holder.record.history, createdBy(options.by, deps.now(), options.impersonator))
   const of = accountSecretOf(planned, account)
   return kube.updateSecret(
     changedSecret(of, holder.secret, stored.value, { origin: 'NotIssued', history }),
@@ -161,7 +184,7 @@ export const accountSecretOf = (
   secretLabels: rules.secretLabels,
 })
 
-/** The release is read once more: one that has been written since may declare the account again. */
+/** The release is read once more: one that has been written since may declare the account again, or be of another kind. */
 async function deleteUndeclared(
   { kube }: Services,
   { release }: Planned,
@@ -173,7 +196,8 @@ async function deleteUndeclared(
   if (!now.ok) return now
   const isSame =
     now.value?.metadata.uid === release.metadata.uid &&
-    now.value.metadata.generation === release.metadata.generation
-  if (!isSame) return fail({ reason: 'kube_conflict' })
+    now.value.metadata.generation === release.metadata.generation &&
+    isSameJson(now.value.metadata.labels, release.metadata.labels)
+  if (!isSame || !hasLanded(now.value)) return fail({ reason: 'kube_conflict' })
   return kube.deleteSecret(namespace, name, { uid, resourceVersion }, options)
 }

@@ -1,4 +1,4 @@
-import type { HelmRelease, KubeEvent } from '../k8s/objects.ts'
+import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
 import type { Application } from './application.ts'
 import type { Warning } from './plan.ts'
 
@@ -84,6 +84,22 @@ export function warningEvent(release: HelmRelease, warning: Warning): KubeEvent 
       return { ...standing, reason: 'AccountRefused', note: warning.message }
   }
 }
+
+/** A Secret of a release that is gone, whose password somebody may know: about itself, there being nothing else. */
+export const orphanEvent = ({ metadata }: StoredSecret): KubeEvent => ({
+  type: 'Warning',
+  reason: 'AccountSecretOrphaned',
+  action: 'Sweep',
+  note: `Secret ${metadata.name} is of a release that is gone and is left alone, as somebody may know its password: adopt it for the next release of that name, or delete it`,
+  isStanding: true,
+  regarding: {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
+  },
+})
 
 const namespaceOf = ({ metadata }: HelmRelease): string => metadata.namespace ?? ''
 

@@ -1,3 +1,5 @@
+import type { Cause } from '../core/failure.ts'
+import { textAt } from '../core/json.ts'
 import { parseTimestamp } from '../core/text.ts'
 import type { Declarations } from '../definitions/resolve.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
@@ -10,10 +12,11 @@ import {
   undeclaredSince,
   usernameIn,
 } from './account-secret.ts'
-import { type NamedAccount, type NamedAccounts, nameAccounts } from './declared.ts'
+import { type NamedAccount, nameAccounts } from './declared.ts'
 import { accountNameOf, type CredentialName, credentialOfSecret } from './naming.ts'
 import { mayBeKnown } from './record.ts'
 import { hasLanded, takesValuesFrom, wasDeployed } from './release-state.ts'
+import { referencesTo, valuesFromOf, wired } from './wiring.ts'
 
 type Held<Is extends Holder['is']> = Extract<Holder, { readonly is: Is }>
 
@@ -62,17 +65,43 @@ export function planOf(input: PlanInput): readonly Step[] {
   const { release, declared } = input
   if (release.metadata.deletionTimestamp !== undefined) return []
   if (declared.causes.length > 0) {
-    return declared.causes.map(({ field, message }) => refused(`${field ?? 'spec.values'} ${message}`))
+    return declared.causes.map(refused)
   }
   const named = nameAccounts(declared, release.metadata.name)
   return [
-    ...named.problems.map(({ cause }) => refused(cause.message)),
+    ...named.problems.map(({ cause }) => refused(cause)),
     ...named.accounts.flatMap((account) => stepsFor(account, input)),
-    ...undeclaredSteps(named, input),
+    ...undeclaredSteps(input),
   ]
 }
 
-const refused = (message: string): Step => ({ do: 'warn', about: { is: 'refused', message } })
+/** A plan, and whether the chart gets the stored values. */
+export async function stepsOf(input: PlanInput): Promise<readonly Step[]> {
+  return [...planOf(input), ...(await wiringSteps(input))]
+}
+
+/** This function has no right to update HelmReleases: admission wires, and a sync says when it has not. */
+async function wiringSteps({
+  release,
+  rules: { valuesPath },
+  declared,
+}: PlanInput): Promise<readonly Step[]> {
+  const current = valuesFromOf(release)
+  if (valuesPath === undefined || current === undefined || release.metadata.deletionTimestamp !== undefined)
+    return []
+  // Without all accounts nobody knows what should be there.
+  if (declared.causes.length > 0) return []
+  const { accounts } = nameAccounts(declared, release.metadata.name)
+  const wanted = await referencesTo(accounts, valuesPath)
+  return wired(current, wanted, release.metadata.name) === current
+    ? []
+    : [{ do: 'warn', about: { is: 'unwired' } }]
+}
+
+const refused = ({ field = 'spec.values', message }: Cause): Step => ({
+  do: 'warn',
+  about: { is: 'refused', message: `${field}: ${message}` },
+})
 
 function stepsFor(account: NamedAccount, input: PlanInput): readonly Step[] {
   const { release, secrets } = input
@@ -104,7 +133,9 @@ function stepsForOurs(
   const { secret } = holder
   if (isTerminating(secret)) return []
   const stored = storedValueIn(secret) ?? ''
-  if (stored === '' && secret.immutable !== true) return [{ do: 'refill', account, holder }]
+  // Bytes that are no text are a value all the same: not ours to replace.
+  const isEmpty = !textAt(secret.data, 'password')
+  if (isEmpty && secret.immutable !== true) return [{ do: 'refill', account, holder }]
   const isSettled = isAdopted(secret, release.metadata.uid) && undeclaredSince(secret) === undefined
   return [
     ...(isSettled ? [] : [{ do: 'adopt', account, holder } as const]),
@@ -115,22 +146,26 @@ function stepsForOurs(
 }
 
 /** Secrets of this release for accounts that it no longer declares, in any form, once it has landed without them. */
-function undeclaredSteps(named: NamedAccounts, input: PlanInput): readonly Step[] {
+function undeclaredSteps(input: PlanInput): readonly Step[] {
   const { release, declared, secrets, now, graceMs } = input
   if (!declared.complete || !hasLanded(release)) return []
-  const spoken = new Set([
-    ...declared.accounts.map(({ username }) => accountNameOf(username)),
-    ...named.accounts.map(({ name }) => name.account),
-  ])
+  const spoken = new Set(declared.accounts.map(({ username }) => accountNameOf(username)))
   return [...secrets.values()].flatMap((secret): readonly Step[] => {
-    const name = credentialOfSecret(secret.metadata.name)
-    const holder = holderOf(secret, usernameIn(secret) ?? '', release.metadata.uid)
-    if (name === undefined || name.release !== release.metadata.name || spoken.has(name.account)) return []
-    if (holder.is !== 'ours' || isTerminating(secret) || takesValuesFrom(release, secret.metadata.name))
-      return []
+    const name = ownName(secret, release)
+    if (name === undefined || spoken.has(name.account)) return []
+    if (isTerminating(secret) || takesValuesFrom(release, secret.metadata.name)) return []
     const since = parseTimestamp(undeclaredSince(secret) ?? '')
     // A time that is none, or is still to come, says nothing: the first look is now.
     if (since === undefined || since > now) return [{ do: 'mark', name, secret }]
     return now - since >= graceMs ? [{ do: 'delete', name, secret }] : []
   })
+}
+
+/** The Credential of an account Secret that is this release's; undefined for one whose user does not make its name. */
+function ownName(secret: StoredSecret, { metadata }: HelmRelease): CredentialName | undefined {
+  const name = credentialOfSecret(secret.metadata.name)
+  const username = usernameIn(secret)
+  if (name?.release !== metadata.name || username === undefined) return undefined
+  if (accountNameOf(username) !== name.account) return undefined
+  return holderOf(secret, username, metadata.uid).is === 'ours' ? name : undefined
 }

@@ -1,14 +1,15 @@
-import { at, isObject, own, textAt } from '../core/json.ts'
+import { isObject, own, textAt } from '../core/json.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
 import { isSuspended } from './application.ts'
 
 /**
  * Whether Helm has ever applied the release: `status.history` of `helm.toolkit.fluxcd.io/v2` holds a snapshot of each
- * Helm release that was made, failed ones too, and is empty until the first.
+ * Helm release that was made, failed ones too, and is empty until the first. A history that is no list may be one of
+ * another version: then it counts as deployed, and nothing is seeded.
  */
 export function wasDeployed({ status }: HelmRelease): boolean {
-  const history = own(status, 'history')
-  return Array.isArray(history) && history.length > 0
+  const history = own(status, 'history') ?? []
+  return !Array.isArray(history) || history.length > 0
 }
 
 /**
@@ -38,10 +39,10 @@ function conditionOf(status: HelmRelease['status'], type: string): unknown {
   return Array.isArray(conditions) ? conditions.find((each) => textAt(each, 'type') === type) : undefined
 }
 
-/** Whether the release takes a value from this Secret: Flux would fail without it. */
+/** Whether the release takes a value from this Secret, or may: Flux would fail without it. */
 export function takesValuesFrom({ spec }: HelmRelease, secretName: string): boolean {
-  const references = at(spec, 'valuesFrom')
-  if (!Array.isArray(references)) return false
+  const references = own(spec, 'valuesFrom') ?? []
+  if (!Array.isArray(references)) return true
   return references.some(
     (each) => isObject(each) && textAt(each, 'kind') === 'Secret' && textAt(each, 'name') === secretName,
   )

@@ -4,15 +4,16 @@ import { fail, ok, type Result } from '../core/result.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
-import type { Kube } from '../k8s/kube.ts'
+import type { Kube, ListOptions } from '../k8s/kube.ts'
+import { listAll } from '../k8s/list-all.ts'
+import { isDnsLabel, isDnsSubdomain } from '../k8s/names.ts'
 import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
 import { type Application, applicationOf } from './application.ts'
-import { carryOut, type Done } from './carry-out.ts'
+import { type Asker, carryOut, type Done } from './carry-out.ts'
 import { nameAccounts } from './declared.ts'
 import { warningEvent } from './events.ts'
-import { planOf, type Step } from './plan.ts'
+import { type Step, stepsOf } from './plan.ts'
 import { ACCOUNT_SELECTOR } from './view.ts'
-import { referencesTo, valuesFromOf, wired } from './wiring.ts'
 
 export interface SyncServices {
   readonly kube: Kube
@@ -56,7 +57,6 @@ interface Read {
 
 /** Writes that lose a race are planned anew, from what is there then. */
 const MAX_ROUNDS = 4
-const PAGE_SIZE = 500
 
 /**
  * Brings the account Secrets of one release in step with what it declares. Idempotent: a second one does nothing. It
@@ -66,7 +66,7 @@ const PAGE_SIZE = 500
 export async function sync(
   services: SyncServices,
   target: SyncTarget,
-  { by, signal }: { readonly by: string; readonly signal?: AbortSignal },
+  { signal, ...asker }: Asker & { readonly signal?: AbortSignal },
 ): Promise<Result<SyncOutcome>> {
   const options = signal === undefined ? {} : { signal }
   const done: Done[] = []
@@ -74,7 +74,7 @@ export async function sync(
     const read = await readPlan(services, target, options)
     if (!read.ok) return read
     if ('is' in read.value) return ok(read.value)
-    const carried = await carryOut(services, read.value, { by, ...options })
+    const carried = await carryOut(services, read.value, { ...asker, ...options })
     done.push(...carried.done)
     if (carried.is === 'failed') return fail(carried.failure)
     // What was left to be done is done; what the warnings are about, nobody did.
@@ -106,6 +106,9 @@ async function readPlan(
   options: Options,
 ): Promise<Result<Read | Exclude<SyncOutcome, { is: 'synced' }>>> {
   const { kube, definitions, deps, graceMs } = services
+  if (!isDnsLabel(namespace) || !isDnsSubdomain(name)) return ok({ is: 'absent' })
+  // At the first dot the names of Credentials and of their Secrets end to speak of a release.
+  if (!isDnsLabel(name)) return ok({ is: 'unserved', why: 'the name of the HelmRelease is no DNS label' })
   const listed = await secretsOfRelease(services, { namespace, release: name }, options)
   if (!listed.ok) return listed
   const [read, known] = await Promise.all([
@@ -127,10 +130,8 @@ async function readPlan(
   const secrets = await withOthers(services, listed.value, nameAccounts(declared, name), namespace, options)
   if (!secrets.ok) return secrets
   const input = { release, rules: rules.value, declared, secrets: secrets.value, now: deps.now(), graceMs }
-  const steps = await withLegacy(services, planOf(input), { release, rules: rules.value }, options)
-  if (!steps.ok) return steps
-  const unwired = await wiringSteps(release, rules.value, declared)
-  return ok({ release, application, rules: rules.value, steps: [...steps.value, ...unwired] })
+  const steps = await withLegacy(services, await stepsOf(input), { release, rules: rules.value }, options)
+  return steps.ok ? ok({ release, application, rules: rules.value, steps: steps.value }) : steps
 }
 
 type Secrets = ReadonlyMap<string, StoredSecret>
@@ -141,22 +142,11 @@ async function secretsOfRelease(
   { namespace, release }: SyncTarget,
   options: Options,
 ): Promise<Result<Secrets>> {
-  const found = new Map<string, StoredSecret>()
-  let next: string | undefined
-  do {
-    const page = await kube.listSecrets(namespace, {
-      ...options,
-      labelSelector: ACCOUNT_SELECTOR,
-      limit: PAGE_SIZE,
-      ...(next === undefined ? {} : { continue: next }),
-    })
-    if (!page.ok) return page
-    for (const secret of page.value.items) {
-      if (secret.metadata.name.startsWith(`${release}.`)) found.set(secret.metadata.name, secret)
-    }
-    next = page.value.continue
-  } while (next !== undefined)
-  return ok(found)
+  const list = (page: ListOptions) => kube.listSecrets(namespace, page)
+  const found = await listAll(list, { ...options, labelSelector: ACCOUNT_SELECTOR }, (secret) =>
+    secret.metadata.name.startsWith(`${release}.`) ? ([secret.metadata.name, secret] as const) : undefined,
+  )
+  return found.ok ? ok(new Map(found.value)) : found
 }
 
 /** Beside those with our label: whatever else stands at the name of an account Secret. */
@@ -192,26 +182,12 @@ async function withLegacy(
   return ok(
     steps.map((step): Step => {
       if (!isSeeding(step) || !textAt(data, rules.legacy.key(step.account.username))) return step
-      return { do: 'warn', about: { is: 'missing', account: step.account } }
+      // Instead of a leftover nobody's, or of nothing.
+      const is = step.do === 'seed' ? 'missing' : 'leftover'
+      return { do: 'warn', about: { is, account: step.account } }
     }),
   )
 }
 
 const isSeeding = (step: Step): step is Extract<Step, { do: 'seed' | 'replace' }> =>
   step.do === 'seed' || step.do === 'replace'
-
-/** This function has no right to update HelmReleases: admission wires, and a sync says when it has not. */
-async function wiringSteps(
-  release: HelmRelease,
-  { valuesPath }: CredentialRules,
-  declared: Awaited<ReturnType<typeof resolveDeclared>>,
-): Promise<readonly Step[]> {
-  const current = valuesFromOf(release)
-  if (valuesPath === undefined || current === undefined || release.metadata.deletionTimestamp !== undefined)
-    return []
-  const { accounts } = nameAccounts(declared, release.metadata.name)
-  const wanted = await referencesTo(accounts, valuesPath)
-  return wired(current, wanted, release.metadata.name) === current
-    ? []
-    : [{ do: 'warn', about: { is: 'unwired' } }]
-}

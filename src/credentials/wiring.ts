@@ -48,13 +48,14 @@ export function wired(
   wanted: readonly ValuesReference[],
   release: string,
 ): readonly unknown[] {
-  const isRight = (entry: unknown) => wanted.some((each) => isSameJson(each, entry))
-  const kept = current.filter((entry, index) => {
+  const missing = new Map(wanted.map((each) => [each.name, each]))
+  const kept = current.filter((entry) => {
     if (!isOurs(entry, release)) return true
-    return isRight(entry) && current.findIndex((each) => isSameJson(each, entry)) === index
+    const name = textAt(entry, 'name') ?? ''
+    // The first that is right stays; a second one is too many.
+    return isSameJson(missing.get(name), entry) && missing.delete(name)
   })
-  const missing = wanted.filter((each) => !kept.some((entry) => isSameJson(each, entry)))
-  return missing.length === 0 && kept.length === current.length ? current : [...kept, ...missing]
+  return missing.size === 0 && kept.length === current.length ? current : [...kept, ...missing.values()]
 }
 
 /** A reference to an account Secret of this release: nobody else writes such. */
@@ -63,8 +64,7 @@ function isOurs(entry: unknown, release: string): boolean {
   return (
     isObject(entry) &&
     textAt(entry, 'kind') === 'Secret' &&
-    name !== undefined &&
-    name.startsWith(`${release}.`) &&
+    name?.startsWith(`${release}.`) === true &&
     name.endsWith('.account')
   )
 }

@@ -8,6 +8,8 @@ import type { CredentialRules } from './rules.ts'
 
 /** The definitions of a cluster, as of one list. */
 export interface Definitions {
+  /** Every application kind that a definition names, with rules or without. */
+  readonly kinds: readonly string[]
   /**
    * The rules of an application kind; undefined when no definition has that kind, or its definition no rules. Fails
    * with `definition_wrong` or `definitions_ambiguous`, for this kind only.
@@ -76,6 +78,7 @@ function index(definitions: readonly ApplicationDefinition[]): Definitions {
   const byKind = Map.groupBy(definitions, ({ spec }) => textAt(spec, 'application', 'kind'))
   const parsed = new Map<string, Result<CredentialRules | undefined>>()
   return {
+    kinds: [...byKind.keys()].filter((kind) => kind !== undefined),
     rulesFor(kind) {
       const known = parsed.get(kind) ?? rulesOf(kind, byKind.get(kind) ?? [])
       parsed.set(kind, known)

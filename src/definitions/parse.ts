@@ -1,4 +1,4 @@
-import { isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
+import { filledAt, isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { Format } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
@@ -48,6 +48,7 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
   }
   return ok({
     definition: name,
+    plural: filledAt(definition.spec, 'application', 'plural'),
     format: format.value,
     secretLabels: secretLabels.value,
     valuesPath: valuesPath.value,
@@ -148,8 +149,11 @@ function readLegacy(value: unknown, wrong: Wrong): Result<Legacy> {
 
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
 
+const LONGEST_RELEASE = 'r'.repeat(63)
+
+/** Whether it makes the name of a Secret of any release. */
 const isNameTemplate = (value: unknown): value is string =>
-  typeof value === 'string' && isDnsSubdomain(value.replaceAll('{release}', 'release'))
+  typeof value === 'string' && isDnsSubdomain(value.replaceAll('{release}', LONGEST_RELEASE))
 
 function schemaOf({ spec }: ApplicationDefinition): Json | undefined {
   const schema = parseJson(textAt(spec, 'application', 'openAPISchema') ?? '')

@@ -35,9 +35,22 @@ interface SourceInput {
   readonly schema: Json | undefined
 }
 
+/** Where somebody has written an account into the values of a release. */
+export interface Entry {
+  readonly username: string
+  /** The dotted path of the map or list that holds it. */
+  readonly within: string
+  /** Its key in the map, or its index in the list. */
+  readonly key: string | number
+  /** It holds a password in the clear, which the schema does not ask for. */
+  readonly hasPassword: boolean
+}
+
 /** A source with its settings: parsed once, asked for every release. */
 export interface BoundSource {
   readonly kind: string
+  /** The entries that stand in the values, malformed ones too. A source that reads none has no such method. */
+  readonly entries?: (input: SourceInput) => readonly Entry[]
   /** Fails as a whole (a cause with the path) when the release's values have another shape than the source reads. */
   readonly resolve: (
     input: SourceInput,
@@ -54,6 +67,8 @@ export interface Legacy {
 export interface CredentialRules {
   /** Name of the definition, for messages. */
   readonly definition: string
+  /** Of the application's resource: `postgreses`. Undefined when the definition does not say it. */
+  readonly plural: string | undefined
   readonly format: Format
   readonly secretLabels: Readonly<Record<string, string>>
   readonly valuesPath: string | undefined

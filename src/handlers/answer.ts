@@ -2,7 +2,7 @@ import type { Failure } from '../core/failure.ts'
 import { toStatus } from './status.ts'
 
 /** On every answer: none of them may be kept by a cache or read as anything but what it says it is. */
-const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const
+export const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const
 
 export function json(body: unknown, code = 200, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(`${JSON.stringify(body)}\n`, {

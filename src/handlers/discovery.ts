@@ -12,6 +12,8 @@ interface Resource {
   readonly name: string
   readonly singularName: string
   readonly kind: string
+  /** Of the kind, when it is not one of ours. */
+  readonly kindVersion?: { readonly group: string; readonly version: string }
   /** What is implemented and nothing else: controllers go and delete whatever says that it can be deleted. */
   readonly verbs: readonly string[]
 }
@@ -21,6 +23,13 @@ const RESOURCES: readonly Resource[] = [
   { name: 'credentials', singularName: 'credential', kind: 'Credential', verbs: ['get', 'list'] },
   { name: 'credentials/mint', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
   { name: 'credentials/revoke', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
+  {
+    name: 'helmreleases/sync',
+    singularName: '',
+    kind: 'Status',
+    kindVersion: { group: '', version: 'v1' },
+    verbs: ['create'],
+  },
 ]
 
 /** `apidiscovery.k8s.io/v2` (KEP-3352). Its v2beta1 is gone from kube-apiserver, and was never served here. */
@@ -59,37 +68,56 @@ export const resourcesRoute = ({ group }: Group) =>
     apiVersion: 'v1',
     groupVersion: `${group}/${API_VERSION}`,
     // Group and version are this list's own: named again for aggregators that take over each resource as it is.
-    resources: RESOURCES.map(({ name, singularName, kind, verbs }) => ({
-      name,
-      singularName,
+    resources: RESOURCES.map((resource) => ({
+      name: resource.name,
+      singularName: resource.singularName,
       namespaced: true,
-      ...kindIn(group, kind),
-      verbs,
+      ...kindOf(group, resource),
+      verbs: resource.verbs,
     })),
   }))
 
-const kindIn = (group: string, kind: string) => ({ group, version: API_VERSION, kind })
+const kindOf = (group: string, { kind, kindVersion }: Pick<Resource, 'kind' | 'kindVersion'>) => ({
+  ...(kindVersion ?? { group, version: API_VERSION }),
+  kind,
+})
 
 function nameAndVersions(group: string) {
   const version = { groupVersion: `${group}/${API_VERSION}`, version: API_VERSION }
   return { name: group, versions: [version], preferredVersion: version }
 }
 
-function aggregatedOf(group: string): unknown {
-  const resources = RESOURCES.filter(({ name }) => !name.includes('/')).map((resource) => ({
-    resource: resource.name,
-    responseKind: kindIn(group, resource.kind),
+/** As `k8s.io/apiserver/pkg/endpoints/installer.go` lists a resource of which only a part is served: clients leave it out. */
+const UNSERVED = {
+  responseKind: { group: '', version: '', kind: '' },
+  scope: 'Namespaced',
+  singularResource: '',
+  verbs: [],
+}
+
+function servedOf(group: string, name: string): object {
+  const served = RESOURCES.find((each) => each.name === name)
+  if (served === undefined) return UNSERVED
+  return {
+    responseKind: kindOf(group, served),
     scope: 'Namespaced',
-    singularResource: resource.singularName,
-    verbs: resource.verbs,
-    subresources: RESOURCES.filter(({ name }) => name.startsWith(`${resource.name}/`)).map(
-      ({ name, kind, verbs }) => ({
-        subresource: name.slice(resource.name.length + 1),
-        responseKind: kindIn(group, kind),
-        acceptedTypes: [kindIn(group, kind)],
-        verbs,
-      }),
-    ),
+    singularResource: served.singularName,
+    verbs: served.verbs,
+  }
+}
+
+function aggregatedOf(group: string): unknown {
+  const names = new Set(RESOURCES.map(({ name }) => name.split('/', 1)[0] ?? ''))
+  const resources = [...names].map((name) => ({
+    resource: name,
+    ...servedOf(group, name),
+    subresources: RESOURCES.filter((each) => each.name.startsWith(`${name}/`)).map((each) => ({
+      subresource: each.name.slice(name.length + 1),
+      responseKind: kindOf(group, each),
+      // What is answered with a kind of its own is asked for with the same.
+      ...(each.kindVersion === undefined ? { acceptedTypes: [kindOf(group, each)] } : {}),
+      verbs: each.verbs,
+    })),
   }))
   return {
     kind: 'APIGroupDiscoveryList',

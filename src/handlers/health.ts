@@ -12,7 +12,10 @@ export const readyz =
     const missing = waitsFor()
     if (missing !== undefined) return text(`not ready: ${missing}\n`, 503)
     const ping = await kube.ping({ signal: c.req.raw.signal })
-    return ping.ok ? text('ok') : text(`not ready: the Kubernetes API: ${ping.failure.reason}\n`, 503)
+    if (ping.ok) return text('ok')
+    const { failure } = ping
+    const why = failure.reason === 'kube_unreachable' ? ` (${failure.why})` : ''
+    return text(`not ready: the Kubernetes API: ${failure.reason}${why}\n`, 503)
   }
 
 export const versionRoute =

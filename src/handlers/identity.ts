@@ -45,7 +45,24 @@ export async function callerOf(
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
     signal,
   })
-  // kube-apiserver has dealt with it: the headers that are still there mean nothing.
-  if (!caller.ok || caller.value.vouchedBy === 'front-proxy') return caller
+  if (!caller.ok) return caller
+  if (caller.value.vouchedBy === 'front-proxy') {
+    // The proxy would wait for another protocol, and take any answer for none: a password would be lost.
+    if (raw.headers.has('Upgrade')) {
+      return fail({ reason: 'request_malformed', message: 'Upgrade is not supported: leave the header out' })
+    }
+    // kube-apiserver has dealt with impersonation: the headers that are still there mean nothing.
+    return caller
+  }
   return impersonated(caller.value, headers, services.authorize, { signal })
+}
+
+/** For the log. */
+export const callerFields = (caller: Caller | undefined) =>
+  caller === undefined ? {} : { user: caller.username, uid: caller.uid, impersonator: caller.impersonator }
+
+/** As kube-apiserver sends it through the aggregation layer: a correlation, no evidence. */
+export function auditIdOf(headers: Headers): string | undefined {
+  const id = headers.get('Audit-ID')
+  return id !== null && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : undefined
 }

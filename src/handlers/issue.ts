@@ -9,7 +9,7 @@ import { parseTarget } from './addressed.ts'
 import { json, statusOf, warningHeader } from './answer.ts'
 import { readBody } from './body.ts'
 import { type CredentialRequest, parseCredentialRequest } from './credential-request.ts'
-import { callerOf, refuseRetryHeaders } from './identity.ts'
+import { auditIdOf, callerFields, callerOf, refuseRetryHeaders } from './identity.ts'
 import { API_VERSION, type AppEnv, type Services } from './services.ts'
 import { emitterOf } from './sync-services.ts'
 
@@ -20,6 +20,7 @@ interface Outcome {
   readonly result: Result<Issued>
   readonly target?: Target
   readonly caller?: Caller
+  readonly dryRun?: boolean
   readonly warnings?: readonly string[]
 }
 
@@ -36,6 +37,8 @@ export const issueRoute =
       credential: c.req.param('name'),
       ...callerFields(outcome.caller),
       auditId: auditIdOf(c.req.raw.headers),
+      // Only when it is one: a line without it is about a password that works.
+      dryRun: outcome.dryRun === true ? true : undefined,
       code: answer.status,
       failure: outcome.result.ok ? undefined : outcome.result.failure,
       durationMs: Math.round(services.deps.now() - startedAt),
@@ -75,7 +78,8 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   // Nothing that was read counts before the review has allowed the request.
   if (!allowed.ok) return { ...known, result: allowed }
   if (!asked.ok) return { ...known, result: asked }
-  if (!state.ok) return { ...known, result: state }
+  const { dryRun } = asked.value
+  if (!state.ok) return { ...known, dryRun, result: state }
   c.set('kind', state.value.application.kind)
 
   const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
@@ -86,7 +90,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
     state.value,
     order,
   )
-  return { ...known, result, warnings: asked.value.warnings }
+  return { ...known, dryRun, result, warnings: asked.value.warnings }
 }
 
 async function readRequest(
@@ -137,13 +141,4 @@ function answerOf({ group }: Services, { result, target, warnings = [] }: Outcom
     answer.headers.append('Warning', warningHeader(warning))
   }
   return answer
-}
-
-const callerFields = (caller: Caller | undefined) =>
-  caller === undefined ? {} : { user: caller.username, uid: caller.uid, impersonator: caller.impersonator }
-
-/** As kube-apiserver sends it through the aggregation layer: a correlation, no evidence. */
-function auditIdOf(headers: Headers): string | undefined {
-  const id = headers.get('Audit-ID')
-  return id !== null && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : undefined
 }

@@ -1,7 +1,7 @@
 import { type Operation, operationsOf, type Parameter } from './openapi-operations.ts'
 import { type Schema, schemaRef } from './openapi-schema.ts'
 import { schemasOf } from './openapi-schemas.ts'
-import type { Services } from './services.ts'
+import { API_VERSION, type Services } from './services.ts'
 
 type Described = Pick<Services, 'group' | 'version'>
 
@@ -19,7 +19,7 @@ export function openApiV3({ group, version }: Described): unknown {
     openapi: '3.0.0',
     info: infoOf(version),
     paths: pathsOf(operationsOf(group), (operation) => ({
-      ...commonOf(operation),
+      ...commonOf(group, operation),
       parameters: operation.parameters.map(({ type, enum: values, ...parameter }) => ({
         ...requiredOf(parameter),
         ...parameter,
@@ -47,7 +47,7 @@ export function openApiV2({ group, version }: Described): unknown {
     swagger: '2.0',
     info: infoOf(version),
     paths: pathsOf(operationsOf(group), (operation) => ({
-      ...commonOf(operation),
+      ...commonOf(group, operation),
       consumes: [JSON_TYPE],
       produces: [JSON_TYPE],
       schemes: ['https'],
@@ -83,10 +83,10 @@ function pathsOf(operations: readonly Operation[], render: (operation: Operation
   )
 }
 
-const commonOf = ({ id, description, action, subject }: Operation) => ({
+const commonOf = (group: string, { id, description, action, subject }: Operation) => ({
   operationId: id,
   description,
-  tags: [`${subject.group.replaceAll('.', '_')}_${subject.version}`],
+  tags: [`${group.replaceAll('.', '_')}_${API_VERSION}`],
   'x-kubernetes-action': action,
   'x-kubernetes-group-version-kind': subject,
 })

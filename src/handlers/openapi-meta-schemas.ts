@@ -40,26 +40,26 @@ export function metaSchemas(group: string): Readonly<Record<string, Schema>> {
 function statusSchemas(group: string): Readonly<Record<string, Schema>> {
   return {
     Status: object(
-      'Status is the answer to a call that failed, as everywhere in Kubernetes.',
+      'Status is the answer to a call that failed, and to a sync that did not, as everywhere in Kubernetes.',
       {
         apiVersion: text('v1'),
         kind: text('Status'),
         metadata: { type: 'object', description: 'Empty.' },
-        status: text('Failure.'),
-        message: text('What went wrong, and what to do.'),
-        reason: text('The same for programs, such as Conflict.'),
-        details: described(group, 'StatusDetails', 'What the failure is about.'),
+        status: text('Failure, or Success.'),
+        message: text('What went wrong, and what to do; or what was done.'),
+        reason: text('The same for programs, such as Conflict. Absent after a success.'),
+        details: described(group, 'StatusDetails', 'What it is about.'),
         code: { type: 'integer', format: 'int32', description: 'The HTTP status.' },
       },
-      ['status', 'message', 'reason', 'code'],
+      ['status', 'message', 'code'],
     ),
-    StatusDetails: object('StatusDetails says what a failure is about.', {
+    StatusDetails: object('StatusDetails says what a failure or a success is about.', {
       name: text('The name of the object.'),
       group: text('Its API group.'),
       kind: text('Its kind, or the plural of its resource.'),
       causes: {
         type: 'array',
-        description: 'Each single thing that is wrong.',
+        description: 'Each single thing that is wrong; or each count of what was done.',
         items: schemaRef(group, 'StatusCause'),
       },
       retryAfterSeconds: {
@@ -69,10 +69,12 @@ function statusSchemas(group: string): Readonly<Record<string, Schema>> {
       },
     }),
     StatusCause: object(
-      'StatusCause is one thing that is wrong.',
+      'StatusCause is one thing that is wrong, or one count.',
       {
-        reason: text('The same for programs, such as FieldValueInvalid.'),
-        message: text('What is wrong.'),
+        reason: text(
+          'The same for programs, such as FieldValueInvalid; or what is counted, such as Created.',
+        ),
+        message: text('What is wrong, or the number.'),
         field: text('Where, such as spec.preconditions.uid.'),
       },
       ['reason', 'message'],

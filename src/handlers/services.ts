@@ -1,9 +1,12 @@
 import type { AuthorizeOptions } from '../auth/access-review.ts'
 import type { Authenticator, Caller } from '../auth/authenticator.ts'
+import type { AuthenticateSender } from '../auth/event-sender.ts'
 import type { Deps, RequestContext } from '../core/deps.ts'
 import type { Access } from '../core/failure.ts'
 import type { Verb } from '../core/metrics.ts'
 import type { Result } from '../core/result.ts'
+import type { SweepOptions } from '../credentials/sweep.ts'
+import type { SyncServices } from '../credentials/sync.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
 import type { Kube } from '../k8s/kube.ts'
 
@@ -31,6 +34,12 @@ export interface Services {
   readonly graceMs: number
   /** The username of this function itself, as records name it. */
   readonly self: () => Promise<Result<string>>
+  /** Brings all releases in step. */
+  readonly sweep: (services: SyncServices, options: SweepOptions) => Promise<Result<unknown>>
+  /** Undefined when nobody may send events or ticks. */
+  readonly eventSender: AuthenticateSender | undefined
+  /** Of Flux's notification-controller; none when it may not call. */
+  readonly fluxKeys: readonly string[]
   /** What the runtime still waits for; undefined when it is ready. */
   readonly waitsFor: () => string | undefined
 }

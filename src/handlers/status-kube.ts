@@ -84,3 +84,17 @@ export function refusedWrite(cause: KubeFailure, name: string, group: string): S
     }
   }
 }
+
+/** Why a sync, which is idempotent, did not get to its end. */
+export function refusedSync(cause: KubeFailure): string {
+  switch (cause.reason) {
+    case 'kube_quota_exceeded':
+      return `resource quota "${cause.quota}" has no room for another Secret`
+    case 'kube_namespace_terminating':
+      return `namespace "${cause.namespace}" is being terminated`
+    case 'kube_immutable':
+      return 'one of its account Secrets is immutable'
+    default:
+      return 'its account Secrets were changed at the same time: sync again'
+  }
+}

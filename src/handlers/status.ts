@@ -8,7 +8,7 @@ import {
   type StatusAnswer,
   unavailable,
 } from './status-answer.ts'
-import { kubeRows, refusedWrite } from './status-kube.ts'
+import { kubeRows, refusedSync, refusedWrite } from './status-kube.ts'
 
 const AGAIN = 'mint again: the newest password is the one that counts'
 
@@ -135,11 +135,27 @@ const credentialRows = {
   }),
 } satisfies Partial<{ readonly [R in Failure['reason']]: Row<R> }>
 
+const releaseRows = {
+  release_not_found: ({ release, why }, group) => ({
+    code: 404,
+    reason: 'NotFound',
+    message: `helmreleases.${group} "${release}" not found${why === undefined ? '' : `: ${why}`}`,
+    details: { name: release, group, kind: 'helmreleases' },
+  }),
+  sync_refused: ({ release, cause }, group) => ({
+    code: 409,
+    reason: 'Conflict',
+    message: `HelmRelease "${release}" was not synced, or in part: ${refusedSync(cause)}`,
+    details: { name: release, group, kind: 'helmreleases' },
+  }),
+} satisfies Partial<{ readonly [R in Failure['reason']]: Row<R> }>
+
 const rows: { readonly [R in Failure['reason']]: Row<R> } = {
   ...kubeRows,
   ...requestRows,
   ...callerRows,
   ...credentialRows,
+  ...releaseRows,
 }
 
 /** The only place that knows both a failure and an HTTP status. */

@@ -18,7 +18,7 @@ type Extra = Readonly<Record<string, readonly string[]>>
  * somebody else than the file says.
  */
 export function impersonationOf(user: unknown, asked: Impersonation | undefined): Impersonation | undefined {
-  const groups = asked?.groups?.length ? asked.groups : (listAt(user, 'as-groups') ?? [])
+  const groups = asked?.groups?.length ? asked.groups : listAt(user, 'as-groups')
   const uid = asked?.uid || textOrNothing(user, 'as-uid')
   const extra = { ...extraOf(user), ...asked?.extra }
   const name = asked?.user || textOrNothing(user, 'as')
@@ -33,9 +33,9 @@ function textOrNothing(user: unknown, field: string): string | undefined {
   throw wrong(field)
 }
 
-function listAt(user: unknown, field: string): readonly string[] | undefined {
-  const value = own(user, field) ?? undefined
-  if (value === undefined || (Array.isArray(value) && value.every(isLine))) return value
+function listAt(parent: unknown, key: string, field = key): readonly string[] {
+  const value = own(parent, key) ?? []
+  if (Array.isArray(value) && value.every(isLine)) return value
   throw wrong(field)
 }
 
@@ -43,7 +43,7 @@ function extraOf(user: unknown): Extra {
   const field = 'as-user-extra'
   const value = own(user, field) ?? {}
   if (!isObject(value)) throw wrong(field)
-  return Object.fromEntries(Object.keys(value).map((key) => [key, listAt(value, key) ?? []]))
+  return Object.fromEntries(Object.keys(value).map((key) => [key, listAt(value, key, field)]))
 }
 
 /** Nothing that ends a header's line (RFC 9110, section 5.5). */

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
-import { delimiter, isAbsolute, join, sep } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import type { RequestOptions } from 'node:https'
+import { delimiter, resolve, sep } from 'node:path'
 import type { KubeConfig, User } from '@kubernetes/client-node'
-import { filledAt, isObject, own } from '../core/json.ts'
+import { filledAt, isObject, own, textAt } from '../core/json.ts'
 
 /** A kubeconfig that was read, and what each of its users says in full. */
 export interface KubeconfigFiles {
@@ -46,20 +48,41 @@ async function kubeconfigs(): Promise<() => KubeConfig> {
   return () => {
     const kubeconfig = new KubeConfig()
     const read = kubeconfig.loadFromString.bind(kubeconfig)
-    const resolve = kubeconfig.makePathsAbsolute.bind(kubeconfig)
+    const makeAbsolute = kubeconfig.makePathsAbsolute.bind(kubeconfig)
+    kubeconfig.addAuthenticator({
+      isAuthProvider: (user) => tokenFileOf(user) !== undefined,
+      applyAuthentication: applyTokenFile,
+    })
     // Every way to load goes through these two.
     kubeconfig.loadFromString = (text, options) => {
-      read(text, options)
-      const users = own(parse(text, { merge: true }), 'users')
+      const document = withoutQuotes(() => {
+        const parsed: unknown = parse(text, { merge: true })
+        // An empty file is a kubeconfig without anything, as for client-go.
+        read(isObject(parsed) ? text : '{}', options)
+        return parsed
+      })
+      const users = own(document, 'users')
       kubeconfig.users = kubeconfig.users.map((user, index) =>
         completed(user, own(Array.isArray(users) ? users[index] : undefined, 'user')),
       )
     }
     kubeconfig.makePathsAbsolute = (folder) => {
-      resolve(folder)
+      makeAbsolute(folder)
       kubeconfig.users = kubeconfig.users.map((user) => resolved(user, folder))
     }
     return kubeconfig
+  }
+}
+
+/** Runs a parser of YAML. What it throws has lines of the file in it, which has credentials in it: the number must do. */
+function withoutQuotes<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    // What client-node says of its own has names at most; parsers have errors of other kinds.
+    if (!(error instanceof Error) || ['Error', 'TypeError'].includes(error.name)) throw error
+    const [, line] = /\bline (\d+)|\((\d+):\d+\)/.exec(error.message)?.filter(Boolean) ?? []
+    throw new Error(`the kubeconfig is no YAML${line === undefined ? '' : `: line ${line}`}`)
   }
 }
 
@@ -68,7 +91,7 @@ function completed({ impersonateUser: _, ...user }: User, written: unknown): Ful
   const tokenFile = filledAt(written, 'tokenFile')
   if (tokenFile === undefined) return { ...user, written }
   const { token: __, ...rest } = user
-  return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } }, written }
+  return { ...rest, authProvider: { name: TOKEN_FILE, path: tokenFile }, written }
 }
 
 /**
@@ -76,18 +99,43 @@ function completed({ impersonateUser: _, ...user }: User, written: unknown): Ful
  * (k8s.io/client-go/tools/clientcmd/loader.go, `GetAuthInfoFileReferences`).
  */
 function resolved(user: User, folder: string): User {
-  const from = (path: string) => (isAbsolute(path) ? path : join(folder, path))
-  const tokenFile = filledAt(user.authProvider, 'config', 'tokenFile')
+  // Absolute in any case: "./plugin" must not become a name to look for on the PATH.
+  const from = (path: string) => resolve(folder, path)
   const exec: unknown = user.exec
   const command = filledAt(exec, 'command')
+  const tokenFile = tokenFileOf(user)
   return {
     ...user,
-    ...(tokenFile === undefined
-      ? {}
-      : { authProvider: { name: 'tokenFile', config: { tokenFile: from(tokenFile) } } }),
+    ...(tokenFile === undefined ? {} : { authProvider: { name: TOKEN_FILE, path: from(tokenFile) } }),
     ...(command?.includes(sep) && isObject(exec) ? { exec: { ...exec, command: from(command) } } : {}),
   }
 }
+
+const TOKEN_FILE = 'mintonce-token-file'
+
+const tokenFileOf = ({ authProvider }: User): string | undefined =>
+  own(authProvider, 'name') === TOKEN_FILE ? textAt(authProvider, 'path') : undefined
+
+/**
+ * Read for every request: whoever rotates it need not tell us. Rejects with an Error that may be shown where there is no
+ * token: without one the call would be nobody's.
+ */
+async function applyTokenFile(user: User, options: RequestOptions): Promise<void> {
+  const path = tokenFileOf(user) ?? ''
+  const refused = (what: string, cause?: unknown) =>
+    Object.assign(new Error(`the tokenFile ${path} of the kubeconfig ${what}`, { cause }), {
+      code: TOKEN_FILE_CODE,
+    })
+  const text = await readFile(path, 'utf8').catch((cause) => {
+    throw refused('cannot be read', cause)
+  })
+  const token = text.trim()
+  if (token === '') throw refused('is empty')
+  options.headers = { ...options.headers, Authorization: `Bearer ${token}` }
+}
+
+/** Of errors that may be shown. */
+export const TOKEN_FILE_CODE = 'TOKEN_FILE'
 
 /**
  * As client-go merges them (k8s.io/client-go/tools/clientcmd/loader.go): whoever is named first counts, also for the

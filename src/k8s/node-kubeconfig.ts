@@ -5,7 +5,7 @@ import { codeOf } from '../core/error-code.ts'
 import { createExecCredential, type PluginTerminal } from './node-exec-credential.ts'
 import { createHttpsClient, type HeaderLists, type HttpsClient, type TlsOptions } from './node-https.ts'
 import { type Impersonation, impersonationHeaders, impersonationOf } from './node-impersonation.ts'
-import { loadKubeconfig } from './node-kubeconfig-files.ts'
+import { loadKubeconfig, TOKEN_FILE_CODE } from './node-kubeconfig-files.ts'
 
 interface KubeconfigOptions {
   /** Undefined: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account, as kubectl looks. */
@@ -14,7 +14,7 @@ interface KubeconfigOptions {
   /** Other than the context's. */
   readonly cluster?: string | undefined
   readonly user?: string | undefined
-  /** In place of what the kubeconfig says about it. */
+  /** Counts before what the kubeconfig says about it, part by part. */
   readonly impersonate?: Impersonation | undefined
   /** What an exec plug-in may use of the terminal. Nothing, unless said. */
   readonly terminal?: PluginTerminal | undefined
@@ -122,7 +122,8 @@ async function credentialsOf(kubeconfig: KubeConfig): Promise<RequestOptions> {
     await kubeconfig.applyToHTTPSOptions(options)
   } catch (cause) {
     // Words of ours are shown; others may quote what was read.
-    const why = codeOf(cause) === 'EXEC_PLUGIN' && cause instanceof Error ? `: ${cause.message}` : ''
+    const isOurs = ['EXEC_PLUGIN', TOKEN_FILE_CODE].includes(codeOf(cause) ?? '')
+    const why = isOurs && cause instanceof Error ? `: ${cause.message}` : ''
     const error = new Error(`no credentials for the Kubernetes API${why}`, { cause })
     throw Object.assign(error, { code: 'NO_CREDENTIALS' })
   }

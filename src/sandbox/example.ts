@@ -47,7 +47,16 @@ export const exampleTenant = (): readonly object[] => [
   binding('tenant-acme-view', 'mintonce:view', [group('tenant-acme-view')]),
   binding('tenant-acme-admin-view', 'mintonce:view', [group('tenant-acme-admin'), pipeline]),
   binding('tenant-acme-admin', 'mintonce:mint', [group('tenant-acme-admin'), pipeline]),
+  binding('tenant-acme-admin-sync', 'mintonce:sync', [group('tenant-acme-admin'), pipeline]),
+  applications(),
+  binding('tenant-acme-admin-applications', 'applications', [group('tenant-acme-admin'), pipeline], 'Role'),
 ]
+
+/** What the platform stores when a tenant orders one more application: nothing of it is deployed yet. */
+export function orderedRelease(): object {
+  const { status: _, ...ordered } = release('Postgres', 'ledger', { users: { web: {} } })
+  return ordered
+}
 
 const serviceAccount = (within: string, name: string) => ({
   apiVersion: 'v1',
@@ -120,7 +129,21 @@ function definition(
   }
 }
 
-function release(kind: string, name: string, values: object): object {
+/** What the platform's own roles let a tenant's administrator do with applications. */
+const applications = () => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'Role',
+  metadata: { name: 'applications', namespace: TENANT },
+  rules: [
+    {
+      apiGroups: ['apps.cozystack.io'],
+      resources: ['*'],
+      verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+    },
+  ],
+})
+
+function release(kind: string, name: string, values: object) {
   const singular = kind.toLowerCase()
   return {
     apiVersion: 'helm.toolkit.fluxcd.io/v2',
@@ -174,10 +197,10 @@ const deployed = (name: string, chartName: string) => ({
 const group = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name })
 const pipeline = { kind: 'ServiceAccount', name: 'pipeline', namespace: TENANT }
 
-const binding = (name: string, role: string, subjects: readonly object[]) => ({
+const binding = (name: string, role: string, subjects: readonly object[], roleKind = 'ClusterRole') => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
   metadata: { name, namespace: TENANT },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: roleKind, name: role },
   subjects,
 })

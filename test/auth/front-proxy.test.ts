@@ -21,7 +21,7 @@ const ask = (
   more: object = { clientCertificate },
   config: RequestHeaderConfig | undefined = CONFIG,
 ) =>
-  createFrontProxyAuthenticator({ requestHeader: () => config }).authenticate({
+  createFrontProxyAuthenticator({ requestHeader: () => config, log: () => undefined }).authenticate({
     token: undefined,
     headers: linesOf(rawHeaders),
     ...more,
@@ -95,7 +95,10 @@ describe('FPX-01: headers of anybody else mean nothing', () => {
   })
 
   test('and of the proxy itself while nobody knows its authority', async () => {
-    const { authenticate } = createFrontProxyAuthenticator({ requestHeader: () => undefined })
+    const { authenticate } = createFrontProxyAuthenticator({
+      requestHeader: () => undefined,
+      log: () => undefined,
+    })
     const asked = authenticate({ token: undefined, headers: linesOf(JANE), clientCertificate })
     expect(await asked).toEqual({ ok: true, value: undefined })
   })

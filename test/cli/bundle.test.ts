@@ -17,16 +17,13 @@ describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS
     await cp(join(ROOT, 'deploy'), file('deploy'), { recursive: true })
     await cp(join(ROOT, 'package.json'), file('package.json'))
     const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-    const script: string = scripts['build:node']
-    expect(script).toContain('--outdir=dist ')
     const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
-    const built = await ended(
-      spawn('sh', ['-c', script.replace('--outdir=dist ', `--outdir=${file('dist')} `)], {
-        cwd: ROOT,
-        env: { PATH },
-      }),
-    )
-    expect(built.code, built.stderr).toBe(0)
+    for (const script of [scripts['build:node'], scripts['build:cli']] as readonly string[]) {
+      expect(script).toContain('--outdir=dist ')
+      const elsewhere = script.replace('--outdir=dist ', `--outdir=${file('dist')} `)
+      const built = await ended(spawn('sh', ['-c', elsewhere], { cwd: ROOT, env: { PATH } }))
+      expect(built.code, built.stderr).toBe(0)
+    }
   }, TIMEOUT_MS)
   afterAll(() => rm(folder, { recursive: true }))
 

@@ -15,15 +15,19 @@ const TIMEOUT_MS = 60_000
 const STORED_OF_PENCIL =
   'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU='
 
+const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
+
 interface Fault {
   /** Between the demo and the function. */
   readonly fetch?: (to: Fetch) => Fetch
+  /** What the cluster says to a HelmRelease. */
+  readonly takes?: boolean
   /** Between the demo and the cluster. */
   readonly stored?: (value: string, password: string) => string | undefined
 }
 
 /** The demo in this process, with something wrong. */
-async function demoWith({ fetch = (to) => to, stored = (value) => value }: Fault) {
+async function demoWith({ fetch = (to) => to, takes = true, stored = (value) => value }: Fault) {
   const deps = {
     now: () => Date.now(),
     randomBytes: (length: number) => new Uint8Array(randomBytes(length)),
@@ -38,6 +42,11 @@ async function demoWith({ fetch = (to) => to, stored = (value) => value }: Fault
   const passed = await runDemo({
     baseUrl: 'http://mintonce.test',
     fetch: fetch((request) => app(request, { afterResponse: () => undefined })),
+    storeRelease: async (release) => {
+      const url = 'https://kubernetes.test/apis/helm.toolkit.fluxcd.io/v2/namespaces/tenant-acme/helmreleases'
+      const body = JSON.stringify(release)
+      return takes && (await admin(new Request(url, { method: 'POST', ...JSON_BODY, body }))).ok
+    },
     readStored: async (namespace, name) => {
       const url = `https://kubernetes.test/api/v1/namespaces/${namespace}/secrets/${name}`
       const secret = (await (await admin(new Request(url))).json()) as { data?: { password: string } }
@@ -62,6 +71,8 @@ const answering =
     return changed instanceof Response ? changed : new Response(changed, { status: answer.status })
   }
 
+const isSync = ({ url }: Request) => url.endsWith('/sync')
+const isRead = ({ method, url }: Request) => method === 'GET' && url.endsWith('.web')
 const isMint = ({ url }: Request) => url.endsWith('/mint')
 const isOf = (token: string) => (request: Request) =>
   isMint(request) && request.headers.get('Authorization') === `Bearer ${token}`
@@ -96,13 +107,30 @@ describe('fails, and names the step, when', () => {
       },
       'Jane, the',
     ],
+    ['the cluster does not take the HelmRelease', { takes: false }, 'A tenant orders'],
+    ['there is no such release', { takes: false }, 'She asks for a sync'],
+    [
+      'a sync creates nothing',
+      { fetch: answering(isSync, (body) => body.replace('"message":"1"', '"message":"0"')) },
+      'She asks for a sync',
+    ],
+    [
+      'a sync only says that it did',
+      { fetch: (to) => async (request) => (isSync(request) ? pretended() : to(request)) },
+      'She reads the credential: it is there',
+    ],
+    [
+      'somebody has the password that was thrown away',
+      { fetch: answering(isRead, (body) => body.replaceAll('NotIssued', 'Minted')) },
+      'She reads the credential: it is there',
+    ],
     [
       'a mint shows no password',
       { fetch: answering(isMint, (body) => body.replace('"password"', '"x"')) },
       'She mints',
     ],
     ['a mint shows a short password', { fetch: answering(isMint, () => minted('short')) }, 'She mints'],
-    ['the password can be read again', { fetch: leaking }, 'She reads'],
+    ['the password can be read again', { fetch: leaking }, 'She reads the credential: who'],
     [
       'the cluster holds the password itself',
       { stored: (_value, password) => password },
@@ -158,6 +186,14 @@ describe('fails, and names the step, when', () => {
   })
 })
 
+/** What a sync answers that has created one Secret. */
+const pretended = () =>
+  Response.json({
+    kind: 'Status',
+    apiVersion: 'v1',
+    details: { causes: [{ reason: 'Created', message: '1' }] },
+  })
+
 /** A function that shows a password a second time. */
 function leaking(to: Fetch): Fetch {
   let minted: string | undefined
@@ -190,16 +226,18 @@ describe('as it is shipped', { timeout: TIMEOUT_MS }, () => {
     expect(run.stdout.trim().split('\n').at(-1)).toBe('All steps went as they should.')
   })
 
-  test('shows a list, a mint, a read, a conflict, a refusal and a revoke, each with its curl and its answer', () => {
-    const calls = [...run.stdout.matchAll(/\$ curl [\s\S]*?(\/credentials\S*)\n\n +HTTP\/1\.1 (.*)/g)]
+  test('shows a sync, a list, a mint, a read, a conflict, a refusal and a revoke, each with its curl and its answer', () => {
+    const calls = [...run.stdout.matchAll(/\$ curl [\s\S]*?tenant-acme(\/\S*)\n\n +HTTP\/1\.1 (.*)/g)]
     expect(calls.map(([, path, status]) => `${path} ${status}`)).toEqual([
       '/credentials 200 OK',
-      '/credentials/postgres-orders.web/mint 201 Created',
-      '/credentials/postgres-orders.web 200 OK',
-      '/credentials/postgres-orders.web/mint 201 Created',
-      '/credentials/postgres-orders.web/mint 409 Conflict',
-      '/credentials/postgres-orders.web/mint 403 Forbidden',
-      '/credentials/postgres-orders.web/revoke 201 Created',
+      '/helmreleases/postgres-ledger/sync 200 OK',
+      '/credentials/postgres-ledger.web 200 OK',
+      '/credentials/postgres-ledger.web/mint 201 Created',
+      '/credentials/postgres-ledger.web 200 OK',
+      '/credentials/postgres-ledger.web/mint 201 Created',
+      '/credentials/postgres-ledger.web/mint 409 Conflict',
+      '/credentials/postgres-ledger.web/mint 403 Forbidden',
+      '/credentials/postgres-ledger.web/revoke 201 Created',
     ])
   })
 })

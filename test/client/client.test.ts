@@ -55,6 +55,17 @@ describe('what is sent', () => {
     expect(requests[0]?.url).toBe(`${API}/postgres-orders.web/revoke?dryRun=All`)
   })
 
+  test('a sync goes to its release, with a body, and its answer is a Status', async () => {
+    const synced = { apiVersion: 'v1', kind: 'Status', status: 'Success', message: 'created 1', details: {} }
+    const { client, requests } = clientOf(answer(synced))
+    const done = await client.sync({ namespace: 'tenant-acme', release: 'postgres-orders' })
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      `POST ${API.replace('/credentials', '/helmreleases')}/postgres-orders/sync`,
+    ])
+    expect(await requests[0]?.json()).toEqual({})
+    expect(done).toMatchObject({ ok: true, value: { message: 'created 1' } })
+  })
+
   test('a list carries its selection, and a get none', async () => {
     const { client, requests } = clientOf(answer({}))
     await client.list('tenant-acme', { labelSelector: 'a in (b,c)', limit: 2, continue: 'x=' })

@@ -107,6 +107,10 @@ describe('kube-apiserver', () => {
               expect.objectContaining({ subresource: 'revoke', verbs: ['create'] }),
             ],
           }),
+          expect.objectContaining({
+            resource: 'helmreleases',
+            subresources: [expect.objectContaining({ subresource: 'sync', verbs: ['create'] })],
+          }),
         ],
       },
     ])
@@ -135,7 +139,7 @@ describe('kube-apiserver', () => {
     )
     const document = await merged()
     const { definitions, paths } = document
-    expect(Object.keys(paths).filter((path) => path.startsWith(VERSION))).toHaveLength(4)
+    expect(Object.keys(paths).filter((path) => path.startsWith(VERSION))).toHaveLength(5)
     expect(Object.keys(definitions)).toContain(`${OURS}Credential`)
     expect(Object.keys(definitions).filter((name) => /_v\d+$/.test(name))).toEqual([])
     expect(danglingRefs(document)).toEqual([])
@@ -169,6 +173,15 @@ describe('kubectl', () => {
         .slice(1)
         .map((line) => line.trim().split(/\s+/)),
     ).toEqual([['credentials', `${GROUP}/v1alpha1`, 'true', 'Credential', 'get,list']])
+  })
+
+  test('takes helmreleases for those of Flux, of which ours names a sub-resource only', async () => {
+    const out = await kubectl(['get', 'helmreleases', '-A', '-o', 'json'])
+    expect(JSON.parse(out)).toMatchObject({ kind: 'List', items: [] })
+    expect(await kubectl(['explain', 'helmreleases'])).toContain('GROUP:      helm.toolkit.fluxcd.io')
+    expect(
+      await kubectl(['auth', 'can-i', 'create', `helmreleases.${GROUP}/x`, '--subresource=sync']),
+    ).toContain('yes')
   })
 
   test.each([

@@ -44,6 +44,7 @@ test.each([
   ['knative', 'serving.knative.dev/v1', 'containerConcurrency: 50', 'containerConcurrencies: 50'],
   ['deploy/apiserver', 'cert-manager.io/v1', 'isCA: true', 'isCa: true'],
   ['deploy/apiserver', 'apps/v1', 'matchLabelKeys:', 'matchLabelsKeys:'],
+  ['deploy/flux', 'notification.toolkit.fluxcd.io/v1beta3', 'matchLabels:', 'matchLabel:'],
 ])('a field of %s that %s does not have would be noticed', async (folder, _version, right, wrong) => {
   const text = await build(folder, plane)
   expect(text).toContain(right)
@@ -53,7 +54,10 @@ test.each([
 })
 
 test.each(['knative', 'deploy/apiserver'])('%s: one line of an overlay names the image', async (folder) => {
-  const imagesIn = (text: string) => [...text.matchAll(/ image: (.*)/g)].map(([, image]) => image)
+  // Of every container: the function itself, and its sweep where there is one.
+  const imagesIn = (text: string) => [
+    ...new Set([...text.matchAll(/ image: (.*)/g)].map(([, image]) => image)),
+  ]
   const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
   expect(imagesIn(await build(folder, plane))).toEqual([`ghcr.io/mintonce/mintonce:${version}`])
   const images = [

@@ -221,6 +221,22 @@ describe('through the aggregator', () => {
     },
   )
 
+  test('who expects a 100 is answered, and audited, with what came of it', async () => {
+    const body = JSON.stringify({ spec: { preconditions: { resourceVersion: '1' } } })
+    const headers = ['Expect', '100-continue', 'Content-Type', 'application/json']
+    expect(await send({ client: jane, headers, body })).toMatchObject({ status: 409 })
+    await expect.poll(() => aggregated.plane.auditLog(), SOON).toMatch(/"subresource":"mint".*"code":409/)
+    expect(await aggregated.plane.auditLog()).not.toMatch(/"subresource":"mint".*"code":100/)
+  })
+
+  test('an upgrade mints nothing', async () => {
+    const before = await versionOf(acme)
+    const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket']
+    const answer = await send({ client: jane, headers })
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(await versionOf(acme)).toBe(before)
+  })
+
   test('a watch, by parameter or by path, is a watch: refused', async () => {
     const path = `/apis/${GROUP}/v1alpha1/namespaces/tenant-acme/credentials?watch=1`
     const admin = await aggregated.plane.clientCertificateFor('root', ['system:masters'])

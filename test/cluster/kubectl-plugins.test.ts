@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
@@ -13,6 +13,7 @@ import { type Aggregated, GROUP, startAggregated } from './aggregated.ts'
 import { type AggregatedTenant, createAggregatedTenant } from './aggregated-tenant.ts'
 import { registerApiService } from './api-service.ts'
 import { eventually } from './eventually.ts'
+import { type Followed, follow } from './follow.ts'
 
 const WEB = 'postgres-orders.web'
 const IN = ['-n', 'tenant-acme']
@@ -252,6 +253,46 @@ describe('whom kube-apiserver takes the caller for', () => {
     expect((await as('admin')('mint', WEB, ...IN, '--as', 'bob')).code).toBe(3)
   })
 
+  test('a kubeconfig that impersonates: all that it says, as kubectl itself reads it', async () => {
+    const user = { as: 'nobody', 'as-uid': 'u-8', 'as-groups': ['acme-dba', 'a, b'] }
+    const extra = { 'as-user-extra': { 'acme.example/team': ['x', 'y'] } }
+    const file = await kubeconfigBy(({ users }) => Object.assign(users[0].user, user, extra))
+    const rule = { apiGroups: [GROUP], resources: ['credentials/mint'], verbs: ['create'] }
+    await tenant.bindRole('acme-dba', [rule], 'Group')
+    printed(await kubectlWith(file)('mint', WEB, ...IN, '-o', 'password'))
+    expect(await newest()).toMatchObject({ by: 'nobody' })
+    printed(await kubectlWith(file)('get', 'credentials', ...IN, '-o', 'name'))
+    const seen = async () =>
+      (await aggregated.plane.auditLog())
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .filter(({ impersonatedUser }) => impersonatedUser?.uid === 'u-8')
+        .filter(({ objectRef }) => objectRef?.resource === 'credentials')
+        .map(({ verb, impersonatedUser }) => [verb, impersonatedUser])
+    await expect.poll(async () => (await seen()).map(([verb]) => verb), SOON).toEqual(['create', 'list'])
+    const [[, byPlugin], [, byKubectl]] = (await seen()) as [[string, Anything], [string, Anything]]
+    expect(byPlugin).toEqual(byKubectl)
+    expect(byPlugin).toMatchObject({ extra: { 'acme.example/team': ['x', 'y'] } })
+    expect(byPlugin.groups).toEqual(expect.arrayContaining(['acme-dba', 'a, b']))
+  })
+
+  test('a tokenFile beside the kubeconfig says who it is', async () => {
+    const { plane } = aggregated
+    await plane.apply([
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'filed', namespace: 'default' } },
+    ])
+    const filed = 'system:serviceaccount:default:filed'
+    const rule = { apiGroups: [GROUP], resources: ['credentials/mint'], verbs: ['create'] }
+    await tenant.bindRole(filed, [rule])
+    await writeFile(join(plane.folder, 'filed.token'), `${await plane.tokenOf('default', 'filed')}\n`)
+    const file = await kubeconfigBy(({ users }) => {
+      users[0].user = { tokenFile: 'filed.token' }
+    })
+    printed(await kubectlWith(file)('mint', WEB, ...IN, '-o', 'password'))
+    expect(await newest()).toMatchObject({ by: filed })
+  })
+
   test('who may not impersonate does not', async () => {
     const { code, stderr } = await as('victor')('mint', WEB, ...IN, '--as', 'jane')
     expect(code).toBe(3)
@@ -307,6 +348,51 @@ describe('kubectl’s own completion asks the plug-ins', () => {
 
   test('and knows them as commands', async () => {
     expect(await completed('min')).toEqual(['mint\tThe command mint is a plugin installed by the user', ':4'])
+  })
+})
+
+describe('docs/kubectl.md', () => {
+  let page: Followed
+  const passwords: string[] = []
+  const run = async (heading: string): Promise<string> => {
+    const output = await page.run(heading)
+    passwords.push(...(output.match(/\b[A-Za-z0-9]{32}\b/g) ?? []))
+    return output
+  }
+
+  beforeAll(async () => {
+    page = await follow('docs/kubectl.md', aggregated.plane, (block) =>
+      block.replace('npm ci && ', '').replace(/^/, 'PATH="$PWD/bin:$PATH"\n'),
+    )
+  })
+  afterAll(() => page?.remove())
+
+  test('the plug-ins are built, and found', async () => {
+    expect(await run('Install')).toMatch(/^kubectl-mint\nkubectl-revoke\nkubectl-mint \d+\.\d+\.\d+\n$/m)
+  })
+
+  test('what is minted is printed where it should be: the newest one is stored', async () => {
+    expect(await run('Mint')).toMatch(/\(server dry run\)\nusername: web\n/)
+    const read = (name: string) => readFile(join(page.folder, name), 'utf8')
+    const { data } = await admin.get('/api/v1/namespaces/tenant-acme/secrets/orders-login')
+    const [, inFile = ''] =
+      /^DB_USERNAME='web'\nDB_PASSWORD='(\w{32})'\n$/.exec(await read('orders.env')) ?? []
+    const last = (await read('orders.password')).trim()
+    const minted = [...passwords, decode(data.password), inFile, last]
+    expect(minted).toEqual(Array(4).fill(expect.stringMatching(/^\w{32}$/)))
+    expect(await Promise.all(minted.map(isStored))).toEqual([false, false, false, true])
+    expect((await stat(join(page.folder, 'orders.env'))).mode & 0o077).toBe(0)
+  })
+
+  test('the rest does what is said, too', async () => {
+    expect(await run('Revoke')).toMatch(/^credential\/postgres-orders\.web revoked at /)
+    expect(await run('Exit codes')).toBe('')
+    expect(await run('Who you are')).toContain('minted (server dry run)')
+    expect(await run('Completion')).toBe(`${WEB}\tPostgres orders, Minted\n:4\n`)
+    const output = await run('Without the plug-ins')
+    expect(output).toMatch(/^postgres-orders\.web +orders +web +Minted /m)
+    expect(await isStored(passwords.at(-1))).toBe(true)
+    expect(page.left()).toEqual([])
   })
 })
 

@@ -34,6 +34,7 @@ describe('the function', () => {
     ['apps.cozystack.io', 'postgreses', []],
     ['core.cozystack.io', 'credentials', []],
     ['core.cozystack.io', 'credentials/mint', []],
+    ['core.cozystack.io', 'helmreleases/sync', []],
     ['rbac.authorization.k8s.io', 'clusterroles', []],
     ['rbac.authorization.k8s.io', 'clusterrolebindings', []],
     ['admissionregistration.k8s.io', 'validatingadmissionpolicies', []],
@@ -55,7 +56,9 @@ describe.each(['core.cozystack.io', 'credentials.cozystack.io'])('of %s', (group
     const last = 'cozy:tenant:super-admin'
     await eventually('the roles are aggregated', async () => {
       const { stdout } = await plane.kubectl(['get', 'clusterrole', last, '-o', 'jsonpath={.rules}'])
-      return ['credentials"', 'credentials/mint"'].every((resource) => stdout.includes(resource))
+      return ['credentials"', 'credentials/mint"', 'helmreleases/sync"'].every((resource) =>
+        stdout.includes(resource),
+      )
     })
   })
 
@@ -73,6 +76,8 @@ describe.each(['core.cozystack.io', 'credentials.cozystack.io'])('of %s', (group
     expect(await on('credentials')).toEqual(onCredentials)
     expect(await on('credentials/mint')).toEqual(onMint)
     expect(await on('credentials/revoke')).toEqual(onMint)
+    expect(await on('helmreleases/sync')).toEqual(onMint)
+    expect(await on('helmreleases')).toEqual([])
     expect(await allowedVerbs(who, { group: '', resource: 'secrets', namespace: TENANT })).toEqual([])
     expect(await allowedVerbs(who, { group, resource: 'credentials', namespace: 'tenant-other' })).toEqual([])
   })

@@ -67,7 +67,7 @@ export async function startPod(
       PORT: String(port),
       MINTONCE_DRAIN_SECONDS: '0',
       ...(tls && { MINTONCE_TLS_CERT_FILE: tls.certFile, MINTONCE_TLS_KEY_FILE: tls.keyFile }),
-      ...(tls && { MINTONCE_METRICS_PORT: '0' }),
+      ...(tls && { MINTONCE_METRICS_PORT: '0', MINTONCE_ADMISSION_PORT: '0' }),
       ...settings,
     },
   )

@@ -124,7 +124,7 @@ describe('workerd with what deploy/workerd configures', () => {
     const ready = await fetch(`${origin}/readyz`)
     expect([ready.status, await ready.text()]).toEqual([
       503,
-      'not ready: the Kubernetes API: kube_unreachable\n',
+      expect.stringContaining('not ready: the Kubernetes API: kube_unreachable'),
     ])
     expect(output()).toContain('not trusted')
     expect(output()).not.toContain('a-secret-token')

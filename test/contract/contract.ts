@@ -5,6 +5,7 @@ import { concurrency } from './suite/concurrency.ts'
 import { definitions } from './suite/definitions.ts'
 import { discovery } from './suite/discovery.ts'
 import { forged } from './suite/forged.ts'
+import { hints } from './suite/hints.ts'
 import { holders } from './suite/holders.ts'
 import { impersonation } from './suite/impersonation.ts'
 import { mint } from './suite/mint.ts'
@@ -13,6 +14,8 @@ import { read } from './suite/read.ts'
 import { requests } from './suite/requests.ts'
 import { secrecy } from './suite/secrecy.ts'
 import { surroundings } from './suite/surroundings.ts'
+import { sync } from './suite/sync.ts'
+import { syncUndeclared } from './suite/sync-undeclared.ts'
 import { createTenant, type Tenant } from './tenant.ts'
 
 /** What a suite works with: the function under test, and a new tenant whenever it asks for one. */
@@ -30,6 +33,7 @@ export function contract(name: string, start: () => Promise<Backend>): void {
     impersonation(context)
     requests(context)
     discovery(context)
+    hints(context)
   })
 }
 
@@ -47,6 +51,8 @@ function objects(context: Contract): void {
   read(context)
   definitions(context)
   concurrency(context)
+  sync(context)
+  syncUndeclared(context)
 }
 
 function contractOf(name: string, start: () => Promise<Backend>, suites: (context: Contract) => void): void {

@@ -47,11 +47,11 @@ export async function createCertificates(folder: string): Promise<Certificates> 
   }
 }
 
-/** An authority of this name, which signs itself, and files of this name in `folder`. */
-export async function createAuthority(folder: string, name: string): Promise<Authority> {
+/** An authority of this name, with files of this name in `folder`. Without a signer it signs itself. */
+export async function createAuthority(folder: string, name: string, signer?: KeyPair): Promise<Authority> {
   await writeFile(join(folder, 'openssl.cnf'), EMPTY_CONFIG)
   const usage = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign']
-  const pair = await issue(folder, name, subjectOf(`mintonce test ${name}`, []), usage)
+  const pair = await issue(folder, name, subjectOf(`mintonce test ${name}`, []), usage, signer)
   let issued = 0
   return {
     ...pair,

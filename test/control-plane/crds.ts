@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fluxNotificationCrds } from './build-flux-notification.ts'
 import { succeed } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
 
@@ -11,9 +12,13 @@ const KNATIVE_MODULE = join(import.meta.dirname, 'knative')
 const CERT_MANAGER = 'github.com/cert-manager/cert-manager@v1.21.0'
 const CERT_MANAGER_SUM = 'h1:BCoB2BxA1lbqPusZCqPLPn8Q9MhraL7RbZGHbBcm3W8='
 
+/** Its module is not served to be built: a copy of the part that we write. */
+const KNATIVE_EVENTING = join(import.meta.dirname, 'crd-knative-eventing.yaml')
+
 /**
  * Adds the resources that our manifests speak of and that others define, as they release them: Knative Serving
- * (`config/core/300-resources`) and cert-manager (`deploy/crds`). Ends when they are served. Throws what went wrong.
+ * (`config/core/300-resources`), cert-manager (`deploy/crds`) and Flux's notification-controller; of Knative Eventing the
+ * part that we write. Ends when they are served. Throws what went wrong.
  */
 export async function applyForeignCrds({
   apply,
@@ -22,8 +27,9 @@ export async function applyForeignCrds({
   const folders = [
     join(await knativeServing(), 'config/core/300-resources'),
     join(await certManager(), 'deploy/crds'),
+    await fluxNotificationCrds(),
   ]
-  const texts = await Promise.all(folders.map(readManifests))
+  const texts = await Promise.all([...folders.map(readManifests), readFile(KNATIVE_EVENTING, 'utf8')])
   await apply(texts.flat().join('\n---\n'))
   const wait = ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']
   const { code, stderr } = await kubectl(wait)

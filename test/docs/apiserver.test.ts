@@ -53,6 +53,20 @@ interface Service extends Named {
   readonly spec: { readonly selector: object; readonly ports: readonly { readonly port: number }[] }
 }
 
+interface WebhookConfiguration extends Named {
+  readonly webhooks: readonly {
+    readonly timeoutSeconds: number
+    readonly clientConfig: {
+      readonly service: {
+        readonly namespace: string
+        readonly name: string
+        readonly port: number
+        readonly path: string
+      }
+    }
+  }[]
+}
+
 interface Certificate extends Named {
   readonly spec: {
     readonly secretName: string
@@ -83,9 +97,10 @@ test('what the Deployment sets are settings that the function knows', async () =
 })
 
 test('the ports of the container are those that the function listens on', async () => {
-  const { port, metricsPort } = await readConfig(env)
+  const { port, admission, metricsPort } = await readConfig(env)
   expect(container.ports).toEqual([
     { name: 'https', containerPort: port },
+    { name: 'admission', containerPort: admission?.port },
     { name: 'metrics', containerPort: metricsPort },
   ])
 })
@@ -125,8 +140,27 @@ test('kube-apiserver finds the pods, and a certificate for the name that it call
   const [namespace, name = ''] = annotation.split('/')
   const certificate = named(certificates, 'Certificate', name)
   expect(certificate?.metadata.namespace).toBe(namespace)
-  expect(certificate?.spec.dnsNames).toEqual([`${service.name}.${service.namespace}.svc`])
+  expect(certificate?.spec.dnsNames).toContain(`${service.name}.${service.namespace}.svc`)
   expect(pod.volumes[0].secret.secretName).toBe(certificate?.spec.secretName)
+})
+
+test('kube-apiserver finds the webhooks, by a name of the same certificate', async () => {
+  const certificate = named(certificates, 'Certificate', 'mintonce-apiserver')
+  for (const { metadata, webhooks } of await objects<WebhookConfiguration>('webhooks.yaml')) {
+    expect(metadata.annotations?.['cert-manager.io/inject-ca-from']).toBe('mintonce/mintonce-apiserver')
+    for (const { clientConfig, timeoutSeconds } of webhooks) {
+      const { namespace, name, port, path } = clientConfig.service
+      const called = named(services, 'Service', name)
+      expect(called?.metadata.namespace).toBe(namespace)
+      expect(called?.spec).toMatchObject({ ports: [{ port, targetPort: 'admission' }] })
+      expect(called?.spec.selector).toEqual(deployment.spec.template.metadata.labels)
+      expect(certificate?.spec.dnsNames).toContain(`${name}.${namespace}.svc`)
+      expect(path).toMatch(/^\/admission\/(validate|mutate)$/)
+      const handler = await readFile(join(FOLDER, '../../src/handlers/admission.ts'), 'utf8')
+      const [, deadlineMs] = /DEADLINE_MS = (\d+)/.exec(handler) ?? []
+      expect(timeoutSeconds * 1000).toBeGreaterThan(Number(deadlineMs))
+    }
+  }
 })
 
 test('the serving certificate is signed by a CA whose key stays when it is renewed', () => {

@@ -78,6 +78,12 @@ describe('commands are run, or the page says why they are not', () => {
       workerd: 'test/cluster/worker.test.ts',
       'workerd-certificate': 'test/cluster/worker.test.ts',
     },
+    'docs/kubectl.md': { served: 'test/cluster/kubectl-plugins.test.ts' },
+    'docs/keeping-in-step.md': {
+      cluster: 'test/cluster/keeping-in-step.test.ts',
+      sandbox: 'test/docs/keeping-in-step.test.ts',
+    },
+    'docs/restore.md': { cluster: 'test/cluster/restore.test.ts' },
     ...Object.fromEntries(
       ['install-apiservice', 'install-knative', 'upgrade-and-uninstall'].map((name) => [
         `docs/${name}.md`,

@@ -83,12 +83,21 @@ const withoutChance = (output: string): string =>
     .replace(/"password":"\w{32}"/g, '"password":"PASSWORD"')
     .replace(/SCRAM-SHA-256\$4096:\S+/g, 'SCRAM')
 
+const TLS = { MINTONCE_TLS_CERT_FILE: '/tls.crt', MINTONCE_TLS_KEY_FILE: '/tls.key' }
+
 /** What a setting needs beside it. */
-const BESIDE: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
+const BESIDE: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
+  string,
+  Readonly<Record<string, string>>
+>([
   ['MINTONCE_KEY_SET_URLS', { MINTONCE_AUTHENTICATION_CONFIG_FILE: '/authentication.yaml' }],
   ['MINTONCE_TLS_CERT_FILE', { MINTONCE_TLS_KEY_FILE: '/tls.key' }],
   ['MINTONCE_TLS_KEY_FILE', { MINTONCE_TLS_CERT_FILE: '/tls.crt' }],
-  ['MINTONCE_FRONT_PROXY', { MINTONCE_TLS_CERT_FILE: '/tls.crt', MINTONCE_TLS_KEY_FILE: '/tls.key' }],
+  ['MINTONCE_EVENTS_AUDIENCE', { MINTONCE_EVENTS_SENDERS: 'system:serviceaccount:a:b' }],
+  ['MINTONCE_EVENTS_SENDERS', { MINTONCE_EVENTS_AUDIENCE: 'mintonce-events' }],
+  ['MINTONCE_FRONT_PROXY', TLS],
+  ['MINTONCE_ADMISSION_PORT', TLS],
+  ['MINTONCE_ADMISSION_CLIENT_CA_FILE', { ...TLS, MINTONCE_ADMISSION_PORT: '9443' }],
 ])
 
 describe('the table of settings', () => {
@@ -102,7 +111,8 @@ describe('the table of settings', () => {
   const host = { readText: async () => authentication, parseYaml: async (yaml: string) => parse(yaml) }
 
   test('has every variable that the function reads, and no other', async () => {
-    const source = await text('src/config.ts')
+    const sources = ['src/config.ts', 'src/config-admission.ts', 'src/config-senders.ts']
+    const source = (await Promise.all(sources.map(text))).join('\n')
     // The environment is read through quoted names, and through `env.NAME`.
     const read = [...source.matchAll(/(?:'|env\.)(PORT|MINTONCE(?:_[A-Z]+)+)\b/g)].map(([, name]) => name)
     expect(rows.map(({ name }) => name).toSorted()).toEqual([...new Set(read)].toSorted())

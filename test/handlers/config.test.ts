@@ -33,6 +33,9 @@ test('an empty environment is a complete configuration', async () => {
     frontProxy: false,
     requestHeaderMaxAgeMs: 30_000,
     metricsPort: undefined,
+    eventSenders: { keys: [], oidc: undefined },
+    fluxKeys: [],
+    admission: undefined,
   })
 })
 
@@ -63,6 +66,12 @@ test('every setting is read in the unit that its name says', async () => {
       MINTONCE_FRONT_PROXY: 'on',
       MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS: '60',
       MINTONCE_METRICS_PORT: '9464',
+      MINTONCE_EVENTS_KEYS: ' first-key-of-sources\n second-key-of-sources\n',
+      MINTONCE_EVENTS_AUDIENCE: 'mintonce-events',
+      MINTONCE_EVENTS_SENDERS: 'system:serviceaccount:a:one, two,',
+      MINTONCE_FLUX_KEYS: 'key-of-the-alerts+/~_.=',
+      MINTONCE_ADMISSION_PORT: '9443',
+      MINTONCE_ADMISSION_CLIENT_CA_FILE: '/client-ca.crt',
     }),
   ).toEqual({
     group: 'credentials.cozystack.io',
@@ -84,6 +93,12 @@ test('every setting is read in the unit that its name says', async () => {
     frontProxy: true,
     requestHeaderMaxAgeMs: 60_000,
     metricsPort: 9464,
+    eventSenders: {
+      keys: ['first-key-of-sources', 'second-key-of-sources'],
+      oidc: { audience: 'mintonce-events', usernames: ['system:serviceaccount:a:one', 'two'] },
+    },
+    fluxKeys: ['key-of-the-alerts+/~_.='],
+    admission: { port: 9443, clientCaFile: '/client-ca.crt' },
   })
 })
 
@@ -119,6 +134,14 @@ test.each<[variable: string, value: string]>([
   ['MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', '0'],
   ['MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', '301'],
   ['MINTONCE_METRICS_PORT', '65536'],
+  ['MINTONCE_EVENTS_KEYS', 'fifteen-letters'],
+  ['MINTONCE_EVENTS_KEYS', 'one-key-of-sources another-key-of-it third-key-of-all'],
+  ['MINTONCE_EVENTS_KEYS', 'a-key-with-a-comma,in-it'],
+  ['MINTONCE_FLUX_KEYS', 'short'],
+  ['MINTONCE_FLUX_KEYS', 'a-key-with-\u00fcmlauts'],
+  ['MINTONCE_ADMISSION_PORT', '9443'],
+  ['MINTONCE_ADMISSION_PORT', '65536'],
+  ['MINTONCE_ADMISSION_CLIENT_CA_FILE', '/ca.crt'],
   ['MINTONCE_KEY_SET_URLS', 'https://idp.example'],
   ['MINTONCE_AUTHENTICATION_CONFIG', 'jwt: []'],
   ['MINTONCE_AUTHENTICATION_CONFIG', '{"kind":"AuthenticationConfiguration"}'],
@@ -135,6 +158,21 @@ test('a certificate needs its key, and a key its certificate', async () => {
   expect(await problemsOf({ MINTONCE_TLS_KEY_FILE: '/tls.key' })).toEqual([
     'MINTONCE_TLS_CERT_FILE: must be set beside MINTONCE_TLS_KEY_FILE',
   ])
+})
+
+test('an audience of events needs its senders, and senders their audience', async () => {
+  expect(await problemsOf({ MINTONCE_EVENTS_AUDIENCE: 'mintonce-events' })).toEqual([
+    'MINTONCE_EVENTS_SENDERS: must name at least one user beside MINTONCE_EVENTS_AUDIENCE',
+  ])
+  expect(await problemsOf({ MINTONCE_EVENTS_SENDERS: 'system:serviceaccount:a:one' })).toEqual([
+    'MINTONCE_EVENTS_AUDIENCE: must be set beside MINTONCE_EVENTS_SENDERS',
+  ])
+})
+
+test('a key that is refused is not shown', async () => {
+  for (const variable of ['MINTONCE_EVENTS_KEYS', 'MINTONCE_FLUX_KEYS']) {
+    expect((await problemsOf({ [variable]: 'tooShort' })).join()).not.toContain('tooShort')
+  }
 })
 
 test('every mistake is named at once', async () => {

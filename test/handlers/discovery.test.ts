@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Anything } from '../contract/kube.ts'
 import { CREDENTIAL } from '../helpers/orders.ts'
-import { CREDENTIALS, GROUP, scriptedApp } from '../helpers/scripted-app.ts'
+import { CREDENTIALS, GROUP, RELEASE, scriptedApp } from '../helpers/scripted-app.ts'
 
 const V2 = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const V2_BETA_1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList'
@@ -9,6 +9,7 @@ const PROTOBUF = 'application/vnd.kubernetes.protobuf'
 const VERSION = { groupVersion: `${GROUP}/v1alpha1`, version: 'v1alpha1' }
 const CREDENTIAL_KIND = { group: GROUP, version: 'v1alpha1', kind: 'Credential' }
 const REQUEST_KIND = { group: GROUP, version: 'v1alpha1', kind: 'CredentialRequest' }
+const STATUS_KIND = { group: '', version: 'v1', kind: 'Status' }
 const DOCUMENTS = ['/apis', `/apis/${GROUP}`, `/apis/${GROUP}/v1alpha1`]
 
 /** Without credentials, as probes and the aggregator come. */
@@ -46,6 +47,15 @@ const AGGREGATED = {
                 acceptedTypes: [REQUEST_KIND],
                 verbs: ['create'],
               })),
+            },
+            // Named because of its sub-resource only: clients leave out what has an empty kind.
+            {
+              resource: 'helmreleases',
+              responseKind: { group: '', version: '', kind: '' },
+              scope: 'Namespaced',
+              singularResource: '',
+              verbs: [],
+              subresources: [{ subresource: 'sync', responseKind: STATUS_KIND, verbs: ['create'] }],
             },
           ],
         },
@@ -123,6 +133,7 @@ test('AGG-06: the version lists its resources and what they can', async () => {
       },
       { name: 'credentials/mint', singularName: '', namespaced: true, ...REQUEST_KIND, verbs: ['create'] },
       { name: 'credentials/revoke', singularName: '', namespaced: true, ...REQUEST_KIND, verbs: ['create'] },
+      { name: 'helmreleases/sync', singularName: '', namespaced: true, ...STATUS_KIND, verbs: ['create'] },
     ],
   })
 })
@@ -142,7 +153,7 @@ test('AGG-06: what is listed is served, and what is not is a 405', async () => {
   const { resources } = (await ask(`/apis/${GROUP}/v1alpha1`)).body
   for (const { name, verbs } of resources) {
     const [, subresource] = name.split('/')
-    const one = `${CREDENTIALS}/${CREDENTIAL}`
+    const one = name.startsWith('helmreleases/') ? RELEASE : `${CREDENTIALS}/${CREDENTIAL}`
     const paths =
       subresource === undefined
         ? { one, all: CREDENTIALS }

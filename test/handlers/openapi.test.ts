@@ -4,7 +4,7 @@ import type { Kube } from '../../src/k8s/kube.ts'
 import type { Anything } from '../contract/kube.ts'
 import { check, danglingRefs, refsIn } from '../helpers/openapi.ts'
 import { accountAnnotations, accountSecret, CREDENTIAL, NAMESPACE } from '../helpers/orders.ts'
-import { CREDENTIALS, GROUP, MINT, REVOKE, scriptedApp } from '../helpers/scripted-app.ts'
+import { CREDENTIALS, GROUP, MINT, REVOKE, SYNC, scriptedApp } from '../helpers/scripted-app.ts'
 
 const V2 = '/openapi/v2'
 const V3 = `/openapi/v3/apis/${GROUP}/v1alpha1`
@@ -50,7 +50,7 @@ describe.each([
 
   test('declares every parameter of a path, and its operations once each', () => {
     const ids = operationsOf(document).map(({ operationId }) => operationId)
-    expect(new Set(ids).size).toBe(4)
+    expect(new Set(ids).size).toBe(5)
     for (const { path, parameters } of operationsOf(document)) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
       const declared = parameters.filter((parameter: Anything) => parameter.in === 'path')
@@ -62,7 +62,8 @@ describe.each([
   })
 
   test('lists the calls as Kubernetes tools look for them', () => {
-    const path = `/apis/${GROUP}/v1alpha1/namespaces/{namespace}/credentials`
+    const namespace = `/apis/${GROUP}/v1alpha1/namespaces/{namespace}`
+    const path = `${namespace}/credentials`
     const kind = (name: string) => ({ group: GROUP, version: 'v1alpha1', kind: name })
     const calls = operationsOf(document).map((operation) => [
       `${operation.method} ${operation.path}`,
@@ -74,6 +75,7 @@ describe.each([
       [`get ${path}/{name}`, 'get', kind('Credential')],
       [`post ${path}/{name}/mint`, 'post', kind('CredentialRequest')],
       [`post ${path}/{name}/revoke`, 'post', kind('CredentialRequest')],
+      [`post ${namespace}/helmreleases/{name}/sync`, 'post', { group: '', version: 'v1', kind: 'Status' }],
     ])
     for (const name of ['Credential', 'CredentialList', 'CredentialRequest']) {
       const { 'x-kubernetes-group-version-kind': kinds } = schemasOf(document)[`${PREFIX}${name}`]
@@ -138,7 +140,10 @@ const byJane = (init: RequestInit = {}): RequestInit => ({
 const body = (value: Anything): RequestInit =>
   byJane({ method: 'POST', body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } })
 const operationAt = (path: string, method: string): Anything => {
-  const template = path.split('?')[0]?.replace(NAMESPACE, '{namespace}').replace(CREDENTIAL, '{name}') ?? ''
+  const template = path
+    .replace(/\?.*/, '')
+    .replace(NAMESPACE, '{namespace}')
+    .replace(/postgres-orders(\.web)?/, '{name}')
   return v3.paths[template][method.toLowerCase()]
 }
 
@@ -182,6 +187,7 @@ const EXCHANGES: readonly [
   ['a mint of nothing in particular', MINT, byJane({ method: 'POST' }), {}, 201],
   ['a dry run', `${MINT}?dryRun=All`, byJane({ method: 'POST' }), {}, 201],
   ['a revoke', REVOKE, body(FULL), {}, 201],
+  ['a sync', SYNC, byJane({ method: 'POST' }), {}, 200],
   ['an unknown parameter', `${MINT}?dryrun=All`, byJane({ method: 'POST' }), {}, 400],
   ['nobody', ONE, { headers: {} }, {}, 401],
   ['a stranger', MINT, byJane({ method: 'POST' }), { reviewAccess: async () => ok(false) }, 403],
@@ -244,14 +250,15 @@ describe('what is described is what is answered', () => {
   test.each(operationsOf(v3).map(({ path, method, parameters }) => [method, path, parameters]))(
     '%s %s takes every parameter that it declares',
     async (method, path, parameters) => {
-      const url = path.replace('{namespace}', NAMESPACE).replace('{name}', CREDENTIAL)
+      const name = path.includes('/helmreleases/') ? 'postgres-orders' : CREDENTIAL
+      const url = path.replace('{namespace}', NAMESPACE).replace('{name}', name)
       const query = new URLSearchParams()
       for (const { name, in: where, schema } of parameters) {
         const sample = schema.enum?.[0] ?? SAMPLES[name] ?? (schema.type === 'integer' ? '5' : 'x')
         if (where === 'query') query.set(name, sample)
       }
       const { status } = await scriptedApp().call(`${url}?${query}`, byJane({ method: method.toUpperCase() }))
-      expect(status).toBe(method === 'post' ? 201 : 200)
+      expect(status).toBe(/\/(mint|revoke)$/.test(path) ? 201 : 200)
     },
   )
 })

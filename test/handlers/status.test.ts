@@ -255,6 +255,28 @@ const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]
     answer: { ...conflict, details: ABOUT },
     says: /immutable: delete it/,
   },
+  release_not_found: {
+    failure: { reason: 'release_not_found', release: 'postgres-orders', why: 'it is no application' },
+    answer: {
+      code: 404,
+      reason: 'NotFound',
+      details: { name: 'postgres-orders', group: GROUP, kind: 'helmreleases' },
+    },
+    says: /^helmreleases\.core\.cozystack\.io "postgres-orders" not found: it is no application$/,
+  },
+  sync_refused: {
+    failure: {
+      reason: 'sync_refused',
+      release: 'postgres-orders',
+      cause: { reason: 'kube_quota_exceeded', quota: 'few' },
+    },
+    answer: {
+      code: 409,
+      reason: 'Conflict',
+      details: { name: 'postgres-orders', group: GROUP, kind: 'helmreleases' },
+    },
+    says: /"postgres-orders" was not synced, or in part: resource quota "few"/,
+  },
   definition_wrong: {
     failure: {
       reason: 'definition_wrong',

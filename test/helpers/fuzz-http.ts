@@ -13,12 +13,12 @@ export function seeded(seed: number): Random {
 }
 
 const below = (random: Random, end: number): number => Math.floor(random() * end)
-function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {
+export function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {
   return choices[below(random, choices.length)] ?? choices[0]
 }
 
 /** What breaks parsers: ends of lines, encodings, separators, numbers at limits, names that objects inherit. */
-const NASTY: readonly [string, ...string[]] = [
+export const NASTY: readonly [string, ...string[]] = [
   '',
   ' ',
   '\t',
@@ -98,7 +98,7 @@ function mutate(random: Random, text: string, times = 1 + below(random, 3)): str
 }
 
 /** Now and then another text. */
-const maybe = (random: Random, text: string, chance: number): string =>
+export const maybe = (random: Random, text: string, chance: number): string =>
   random() < chance ? mutate(random, text) : text
 
 export interface Parts {

@@ -50,6 +50,7 @@ export const reversing: Format = {
 
 export const rules: CredentialRules = {
   definition: 'postgres',
+  plural: 'postgreses',
   format: reversing,
   secretLabels: { 'cnpg.io/reload': 'true' },
   valuesPath: undefined,

@@ -14,7 +14,7 @@ export interface Plugins {
 export async function buildPlugins(): Promise<Plugins> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-plugins.'))
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const script: string = scripts['build:node']
+  const script: string = scripts['build:cli']
   const elsewhere = script.replace('--outdir=dist ', `--outdir=${join(folder, 'dist')} `)
   if (elsewhere === script) throw new Error(`the build has no --outdir=dist: ${script}`)
   const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter)

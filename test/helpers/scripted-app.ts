@@ -3,11 +3,14 @@ import { type App, createApp } from '../../src/app.ts'
 import { createAuthorize } from '../../src/auth/access-review.ts'
 import { authorizationHeader, createAuthenticate } from '../../src/auth/authenticate.ts'
 import type { Authenticator } from '../../src/auth/authenticator.ts'
+import { createEventSender, type EventSenders } from '../../src/auth/event-sender.ts'
+import type { Deps } from '../../src/core/deps.ts'
 import { textAt } from '../../src/core/json.ts'
 import { noMetrics, type RequestLabels } from '../../src/core/metrics.ts'
 import { ok } from '../../src/core/result.ts'
 import type { Definitions } from '../../src/definitions/lookup.ts'
 import type { CredentialRules } from '../../src/definitions/rules.ts'
+import type { Services } from '../../src/handlers/services.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 import type { Secret, StoredSecret } from '../../src/k8s/objects.ts'
 import { accountSecret, CREDENTIAL, NAMESPACE, NOW, release, rules } from './orders.ts'
@@ -15,9 +18,13 @@ import { type ScriptedKube, scriptedKube } from './scripted-kube.ts'
 
 export const GROUP = 'core.cozystack.io'
 export const CREDENTIALS = `/apis/${GROUP}/v1alpha1/namespaces/${NAMESPACE}/credentials`
+export const RELEASE = `/apis/${GROUP}/v1alpha1/namespaces/${NAMESPACE}/helmreleases/postgres-orders`
+export const SYNC = `${RELEASE}/sync`
 export const MINT = `${CREDENTIALS}/${CREDENTIAL}/mint`
 export const REVOKE = `${CREDENTIALS}/${CREDENTIAL}/revoke`
 export const TOKEN = 'token-of-jane'
+export const EVENTS_KEY = 'key-of-the-event-sources'
+export const FLUX_KEY = 'key-of-the-notification-controller'
 
 interface LogLine {
   readonly level: string
@@ -52,11 +59,19 @@ export function scriptedApp(
     writeByMs = 10_000,
     web = rules,
     authenticators = [],
+    eventSenders = { keys: [EVENTS_KEY], oidc: undefined },
+    fluxKeys = [FLUX_KEY],
+    sweep = async () => ok(undefined),
+    now = () => NOW,
   }: {
     deadlineMs?: number
     writeByMs?: number
     web?: CredentialRules
     authenticators?: readonly Authenticator[]
+    eventSenders?: EventSenders
+    fluxKeys?: readonly string[]
+    sweep?: Services['sweep']
+    now?: () => number
   } = {},
 ): ScriptedApp {
   const scripted = scriptedKube({ ...serving, ...script })
@@ -65,23 +80,28 @@ export function scriptedApp(
   const after: Promise<unknown>[] = []
   const { kube } = scripted
   const definitions: Definitions = {
+    kinds: ['Postgres'],
     rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined),
   }
+  const log: Deps['log'] = (level, event, fields) => logged.push({ level, event, fields })
   const app = createApp({
     group: GROUP,
     deadlineMs,
     writeByMs,
     version: '0.0.0-test',
     deps: {
-      now: () => NOW,
+      now,
       randomBytes: (length) => new Uint8Array(randomBytes(length)),
-      log: (level, event, fields) => logged.push({ level, event, fields }),
+      log,
       metrics: { ...noMetrics, request: (labels) => counted.push(labels) },
     },
     kube,
     definitions: { load: async () => ok(definitions), read: async () => ok(definitions) },
     graceMs: 600_000,
     self: async () => ok('system:serviceaccount:mintonce:mintonce'),
+    sweep,
+    eventSender: createEventSender(eventSenders, { kube, log }),
+    fluxKeys,
     authenticate: createAuthenticate([...authenticators, authorizationHeader, janeOnly]),
     authorize: createAuthorize({ kube }),
     waitsFor: () => undefined,

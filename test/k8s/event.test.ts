@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
-import { json, kubeOver, scripted, scriptedFetch } from './scripted-fetch.ts'
+import { isDnsSubdomain } from '../../src/k8s/names.ts'
+import { json, kubeOver, scripted, scriptedFetch, status } from './scripted-fetch.ts'
 
 const AT = Date.UTC(2026, 9, 2, 9, 14, 21, 347)
 const event = {
@@ -66,4 +67,56 @@ test('the name of a replica is cut to the 128 bytes that an Event may hold', asy
 test('an Event that cannot be written is a failure and no exception', async () => {
   const kube = kubeOver(() => Promise.reject(new Error('broken')))
   expect(await kube.createEvent(event, AT)).toMatchObject({ ok: false, failure: { call: 'create Event' } })
+})
+
+describe('an Event that stands as long as it is so', () => {
+  const nameOf = async (change: object = {}) => {
+    const { kube, sent } = scripted(json({}, 201))
+    await kube.createEvent({ ...event, isStanding: true, ...change }, AT)
+    return sent[0]?.body as { readonly metadata: Readonly<Record<string, string>> }
+  }
+
+  test('has a name that the API server knows again, at another time too', async () => {
+    const { metadata } = await nameOf()
+    expect(metadata).toEqual({
+      namespace: 'tenant-a',
+      name: expect.stringMatching(/^postgres-orders-[0-9a-f]{16}$/),
+    })
+    const { kube, sent } = scripted(json({}, 201))
+    await kube.createEvent({ ...event, isStanding: true }, AT + 86_400_000)
+    expect(sent[0]?.body).toMatchObject({ metadata })
+  })
+
+  test.each<[string, object]>([
+    ['another note', { note: 'other' }],
+    ['another reason', { reason: 'Other' }],
+    ['another object of that name', { regarding: { ...event.regarding, uid: 'another' } }],
+    ['another kind', { regarding: { ...event.regarding, kind: 'Postgres' } }],
+    ['a note that differs after the 1,024 bytes that are sent', { note: `${'x'.repeat(2000)}y` }],
+  ])('has another name for %s', async (_, change) => {
+    const names = [await nameOf({ note: 'x'.repeat(2000) }), await nameOf(), await nameOf(change)]
+    expect(new Set(names.map(({ metadata }) => metadata.name)).size).toBe(3)
+  })
+
+  test.each(['a'.repeat(253), `${'a'.repeat(54)}.b`, `${'a'.repeat(54)}-b`, '0'])(
+    'has the name of an object, whatever it regards: %s',
+    async (name) => {
+      const { metadata } = await nameOf({ regarding: { ...event.regarding, name } })
+      expect(isDnsSubdomain(metadata.name ?? '')).toBe(true)
+    },
+  )
+
+  test('holds no field that says so', async () => {
+    expect(await nameOf()).not.toHaveProperty('isStanding')
+  })
+})
+
+test('an Event that is there already is no failure', async () => {
+  const exists = status(409, 'AlreadyExists', { details: { name: 'x', kind: 'events' } })
+  expect(await scripted(exists).kube.createEvent(event, AT)).toEqual({ ok: true, value: undefined })
+  const conflict = status(409, 'Conflict')
+  expect(await scripted(conflict).kube.createEvent(event, AT)).toEqual({
+    ok: false,
+    failure: { reason: 'kube_conflict' },
+  })
 })

@@ -1,4 +1,4 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -78,6 +78,34 @@ describe('a user of a kubeconfig', () => {
     })
   })
 
+  // client-go/tools/clientcmd/loader.go; client-go/transport/token_source.go.
+  test('with a tokenFile sends what it holds now, found from the folder of the kubeconfig', async () => {
+    const { url, authority, folder, file } = await secured()
+    const cluster = { server: url, 'certificate-authority': authority.caFile }
+    const user = { token: 'beside', tokenFile: 'tokens/jane' }
+    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) })
+    await mkdir(join(folder, 'tokens'))
+    for (const token of ['token-1', 'token-2']) {
+      await writeFile(join(folder, 'tokens/jane'), `${token}\n`)
+      expect(await asked(access)).toEqual({ bearer: `Bearer ${token}` })
+    }
+  })
+
+  test.each([
+    ['missing', undefined, 'cannot be read'],
+    ['empty', ' \n', 'is empty'],
+  ])('with a tokenFile that is %s sends nothing, and is told why', async (_what, content, why) => {
+    const { url, received, folder, file } = await secured()
+    const user = { token: 'beside', tokenFile: 'token' }
+    if (content !== undefined) await writeFile(join(folder, 'token'), content)
+    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster: { server: url }, user }) })
+    await expect(access.fetch(VERSION)).rejects.toMatchObject({
+      code: 'NO_CREDENTIALS',
+      message: `no credentials for the Kubernetes API: the tokenFile ${join(folder, 'token')} of the kubeconfig ${why}`,
+    })
+    expect(received).toEqual([])
+  })
+
   test('with a name and a password sends both', async () => {
     const { url, authority, file } = await secured()
     const cluster = { server: url, 'certificate-authority': authority.caFile }
@@ -116,6 +144,57 @@ describe('whom to impersonate', () => {
     expect(await linesOf({ token: 't', as: 'jane' })).toEqual(['impersonate-user: jane'])
     expect(await linesOf({ token: 't', as: 'jane' }, { user: 'joe' })).toEqual(['impersonate-user: joe'])
     expect(await linesOf({ token: 't' })).toEqual([])
+  })
+
+  const JANE = {
+    as: 'J\u00fcrgen',
+    'as-uid': '7',
+    'as-groups': ['a, b', 'c'],
+    'as-user-extra': { 'acme.example/team': ['x', 'y'], 'A%b': ['z'] },
+  }
+
+  // k8s.io/client-go/transport/round_trippers.go; .../apiserver/pkg/endpoints/filters/impersonation reads it in lower case.
+  test('is all that the kubeconfig says', async () => {
+    expect(await linesOf(JANE)).toEqual([
+      'impersonate-user: j\u00e3\u00bcrgen',
+      'impersonate-group: a, b',
+      'impersonate-group: c',
+      'impersonate-uid: 7',
+      'impersonate-extra-acme.example%2fteam: x',
+      'impersonate-extra-acme.example%2fteam: y',
+      'impersonate-extra-a%25b: z',
+    ])
+  })
+
+  // k8s.io/client-go/tools/clientcmd/merge.go: what is not empty counts.
+  test('is, part by part, what was asked for besides', async () => {
+    const { 'as-user-extra': _, ...jane } = JANE
+    expect(await linesOf(jane, { user: 'joe', groups: [] })).toEqual([
+      'impersonate-user: joe',
+      'impersonate-group: a, b',
+      'impersonate-group: c',
+      'impersonate-uid: 7',
+    ])
+    expect(await linesOf({ 'as-groups': ['a'] }, { user: 'joe', groups: ['d'], uid: '8' })).toEqual([
+      'impersonate-user: joe',
+      'impersonate-group: d',
+      'impersonate-uid: 8',
+    ])
+  })
+
+  test.each([
+    [{ 'as-groups': ['a'] }, 'without as'],
+    [{ 'as-uid': '7' }, 'without as'],
+    [{ 'as-user-extra': { a: ['b'] } }, 'without as'],
+    [{ as: 7 }, 'as of the user'],
+    [{ as: 'jane\n' }, 'as of the user'],
+    [{ as: 'jane', 'as-groups': 'a' }, 'as-groups of the user'],
+    [{ as: 'jane', 'as-groups': ['a', 7] }, 'as-groups of the user'],
+    [{ as: 'jane', 'as-user-extra': { team: 'a' } }, 'as-user-extra'],
+  ])('is nobody else because a part was not understood: %j', async (user, said) => {
+    const path = join(await temporaryFolder(), 'config')
+    await kubeconfig(path, { cluster: { server: 'https://127.0.0.1:1' }, user })
+    await expect(openKubeconfig({ path })).rejects.toThrow(said)
   })
 })
 
@@ -162,6 +241,22 @@ describe('an exec plug-in', () => {
     await answer('joe')
     expect(await asked(access)).toEqual({ subject: 'joe' })
     expect(new Set(received.map(({ clientPort }) => clientPort)).size).toBe(2)
+  })
+
+  // k8s.io/client-go/tools/clientcmd/loader.go, GetAuthInfoFileReferences.
+  test('that is a path is found from the folder of the kubeconfig, by a name alone on the PATH', async () => {
+    const { url, authority, folder, file } = await secured()
+    const cluster = { server: url, 'certificate-authority': authority.caFile }
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' }
+    const opened = async (command: string, args: readonly string[]) =>
+      openKubeconfig({
+        path: await kubeconfig(file, { cluster, user: { exec: { ...exec, command, args } } }),
+      })
+    await mkdir(join(folder, 'bin'))
+    const answer = credential('{"token":"token-1"}')
+    await writeFile(join(folder, 'bin/plugin'), `#!/bin/sh\nprintf '%s' '${answer}'\n`, { mode: 0o755 })
+    expect(await asked(await opened('./bin/plugin', []))).toEqual({ bearer: 'Bearer token-1' })
+    expect(await asked(await opened('printf', ['%s', answer]))).toEqual({ bearer: 'Bearer token-1' })
   })
 
   test('that fails keeps the request from being sent, and its words to itself', async () => {
@@ -286,10 +381,23 @@ describe('which cluster', () => {
     expect(await openKubeconfig({ path, user: 'one-user' })).toMatchObject({ namespace: 'tenant-acme' })
   })
 
-  test('is not guessed when the kubeconfig has no current context', async () => {
+  test.each([
+    ['users:\n- name: jane\n  user: {token: c3RvcmVk\n', 4],
+    ['users:\n  token: c3RvcmVk\n  token: c3RvcmVk\n', 3],
+    ['a: b\nusers: [*c3RvcmVk]\n', undefined],
+  ])('is not known from a file that is no YAML, of which nothing is repeated: %j', async (text, line) => {
+    const path = join(await temporaryFolder(), 'config')
+    await writeFile(path, text)
+    const message = `the kubeconfig is no YAML${line === undefined ? '' : `: line ${line}`}`
+    await expect(openKubeconfig({ path })).rejects.toThrow(new Error(message))
+  })
+
+  test('is not guessed when the kubeconfig has no current context, or nothing at all', async () => {
     const path = await kubeconfig(join(await temporaryFolder(), 'config'), at(1))
     const content = JSON.parse(await readFile(path, 'utf8'))
     await writeFile(path, JSON.stringify({ ...content, 'current-context': '' }))
+    await expect(openKubeconfig({ path })).rejects.toThrow('no current context')
+    await writeFile(path, '')
     await expect(openKubeconfig({ path })).rejects.toThrow('no current context')
   })
 

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { Agent, request as httpsRequest } from 'node:https'
@@ -5,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createFrontProxyAuthenticator } from '../../src/auth/front-proxy.ts'
 import type { RequestHeaderConfig } from '../../src/auth/request-header.ts'
@@ -60,6 +62,7 @@ beforeEach(async () => {
   await mount(await serving.serverFor(['localhost']))
   const asked: Subject[] = []
   const logged: string[] = []
+  const log = (_level: string, event: string) => logged.push(event)
   let config = await configOf([proxies])
   let late = 0
   const now = () => Date.now() + late
@@ -68,7 +71,7 @@ beforeEach(async () => {
     keyFile: join(volume, 'tls.key'),
     clientAuthority: () => config.authority,
     now,
-    log: (_level, event) => logged.push(event),
+    log,
   })
   const { app } = scriptedApp(
     {
@@ -78,7 +81,7 @@ beforeEach(async () => {
       },
       getSecret: async () => ok(accountSecret()),
     },
-    { authenticators: [createFrontProxyAuthenticator({ requestHeader: () => config })] },
+    { authenticators: [createFrontProxyAuthenticator({ requestHeader: () => config, log })] },
   )
   server = await serve({
     app,
@@ -203,8 +206,8 @@ describe('the front proxy', () => {
     expect(running.asked.map((subject) => subject.groups)).toEqual([groups])
   })
 
-  test('FPX-06: four hundred groups fit', async () => {
-    const groups = Array.from({ length: 400 }, (_, i) => `cn=group-${i},ou=databases,dc=example,dc=org`)
+  test.each([400, 2500])('FPX-06: %i groups fit', async (length) => {
+    const groups = Array.from({ length }, (_, i) => `cn=group-${i},ou=db`)
     await get({ client: frontProxy, headers: { 'X-Remote-User': 'jane', 'X-Remote-Group': groups } })
     expect(running.asked.map((subject) => subject.groups)).toEqual([groups])
   })
@@ -285,6 +288,55 @@ describe('FPX-01: the same headers mean nothing', () => {
   })
 })
 
+describe('a front proxy whose authority has others between itself and the proxy', () => {
+  test('is believed, as long as the authority is the one that the handshake was checked with', async () => {
+    const intermediate = await createIntermediate(proxies)
+    const agent = await agentOf(await intermediate.clientFor('front-proxy-client'))
+    expect(await get({ agent })).toMatchObject({ status: 200 })
+    expect(await get({ agent })).toMatchObject({ status: 200 })
+    await running.trust(newProxies)
+    expect(await get({ agent })).toMatchObject({ status: 401, headers: { connection: 'close' } })
+  })
+
+  test('is not when it was made by another authority', async () => {
+    const intermediate = await createIntermediate(people)
+    const client = await intermediate.clientFor('front-proxy-client')
+    expect(await get({ client })).toMatchObject({ status: 401 })
+  })
+
+  /** An authority that another one has signed, and whose certificates come with its own behind them. */
+  async function createIntermediate(root: Authority): Promise<Pick<Authority, 'clientFor'>> {
+    const intermediate = await createAuthority(folder, `intermediate-${Math.random()}`, root)
+    return {
+      clientFor: async (user) => {
+        const leaf = await intermediate.clientFor(user)
+        const chain = `${leaf.certFile}.chain`
+        await writeFile(
+          chain,
+          (await readFile(leaf.certFile, 'utf8')) + (await readFile(intermediate.certFile, 'utf8')),
+        )
+        return { certFile: chain, keyFile: leaf.keyFile }
+      },
+    }
+  }
+})
+
+test('who runs it can read in the log why a proxy is not believed', async () => {
+  await get({ client: await people.clientFor('front-proxy-client') })
+  expect(running.logged).toEqual(['client_certificate_untrusted'])
+  await get({ client: await proxies.clientFor('somebody') })
+  expect(running.logged).toEqual(['client_certificate_untrusted', 'front_proxy_not_allowed'])
+})
+
+test('an upgrade is refused before anything is asked: the proxy would lose the answer', async () => {
+  const headers = { ...JANE, Connection: 'Upgrade', Upgrade: 'websocket' }
+  expect(await get({ client: frontProxy, headers })).toMatchObject({
+    status: 400,
+    body: expect.stringContaining('Upgrade is not supported'),
+  })
+  expect(running.asked).toEqual([])
+})
+
 describe('FPX-03: the authority of the front proxy is replaced', () => {
   test('the new one counts at once, on new connections', async () => {
     const renewed = await newProxies.clientFor('front-proxy-client')
@@ -361,6 +413,12 @@ test('a pair that cannot be used at the start is named', async () => {
   const options = { ...missing, clientAuthority: () => undefined, now: () => 0, log: () => undefined }
   await expect(openTls(options)).rejects.toThrow(
     `no serving certificate: ${missing.certFile}, ${missing.keyFile}: ENOENT`,
+  )
+  // Of two types, so that OpenSSL alone would keep both.
+  const rsa = join(folder, 'rsa.key')
+  await promisify(execFile)('openssl', ['genpkey', '-algorithm', 'RSA', '-out', rsa])
+  await expect(openTls({ ...options, certFile: frontProxy.certFile, keyFile: rsa })).rejects.toThrow(
+    'no serving certificate',
   )
   const mismatched = { certFile: frontProxy.certFile, keyFile: people.keyFile }
   await expect(openTls({ ...options, ...mismatched })).rejects.toThrow('no serving certificate')

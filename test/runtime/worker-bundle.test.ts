@@ -52,7 +52,7 @@ test('the worker has no code that believes in a front proxy, nor any of Node', a
 })
 
 test('the command line that ships has nothing of what only development needs', async () => {
-  const { inputs } = await bundled('build:node', 'cli.js')
+  const { inputs } = await bundled('build:cli', 'cli.js')
   expect(inputs).toContain('src/cli/dev.ts')
   expect(inputs.filter((path) => /^dev\/|miniflare|wrangler|esbuild/.test(path))).toEqual([])
 })

@@ -1,5 +1,5 @@
-import { isObject, type Json, own } from '../../core/json.ts'
-import type { Owner, SourceAnswer } from '../rules.ts'
+import { isObject, type Json, own, textsOf } from '../../core/json.ts'
+import type { BoundSource, Entry, Owner, SourceAnswer } from '../rules.ts'
 import { misshapen, PATH_PATTERN, readPath, shapeCause } from '../values.ts'
 import { ownerOf } from './owner.ts'
 import type { SourceKind } from './source.ts'
@@ -21,6 +21,7 @@ export const valuesMap: SourceKind = {
       ok: true,
       source: {
         kind: 'ValuesMap',
+        entries: entriesAt(path),
         async resolve({ values }) {
           const found = readPath(values, path)
           if (!found.ok) return found
@@ -46,4 +47,29 @@ function entriesOf(map: Json, path: string, owner: Owner): SourceAnswer {
         cause: shapeCause(`${path}[${JSON.stringify(username)}]`, 'a map', own(map, username)),
       })),
   }
+}
+
+/** Whatever else stands at the path: no entries. */
+const entriesAt =
+  (path: string): NonNullable<BoundSource['entries']> =>
+  ({ values, schema }) => {
+    const found = readPath(values, path)
+    const map = found.ok && isObject(found.value) ? found.value : {}
+    const node = path
+      .split('.')
+      .reduce<unknown>((parent, name) => own(own(parent, 'properties'), name), schema)
+    return Object.keys(map).map(
+      (username): Entry => ({
+        username,
+        within: path,
+        key: username,
+        hasPassword: own(own(map, username), 'password') !== undefined && !asksForPassword(node, username),
+      }),
+    )
+  }
+
+/** Whether the schema of the map requires a password in this entry: without one the values would be refused. */
+function asksForPassword(map: unknown, username: string): boolean {
+  const entry = own(own(map, 'properties'), username) ?? own(map, 'additionalProperties')
+  return textsOf(own(entry, 'required')).includes('password')
 }

@@ -7,8 +7,18 @@ import type { ApiServer } from './api-server.ts'
 import { sendLines } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
+export interface Workerd extends Backend {
+  /** Has the cron trigger fire, and answers how it ended: `ok`, or `exception`. */
+  readonly cron: () => Promise<string>
+}
+
+/** Whose type is not there without `@cloudflare/workers-types`. */
+interface Scheduled {
+  readonly scheduled: (event: { readonly cron: string }) => Promise<{ readonly outcome: string }>
+}
+
 /** The worker that ships, in workerd, with `KUBE` bound to a function of this process. */
-export async function workerd(api: ApiServer): Promise<Backend> {
+export async function workerd(api: ApiServer): Promise<Workerd> {
   let output = ''
   const worker = new Miniflare({
     modules: true,
@@ -36,6 +46,10 @@ export async function workerd(api: ApiServer): Promise<Backend> {
     tokenOf: api.tokenOf,
     logged: () => output,
     stored: api.stored,
+    cron: async () => {
+      const handlers = (await worker.getWorker()) as unknown as Scheduled
+      return (await handlers.scheduled({ cron: '*/5 * * * *' })).outcome
+    },
     stop: async () => {
       await worker.dispose()
       await api.stop()

@@ -37,6 +37,7 @@ export function discovery({ backend, tenant }: Contract): void {
         credentials: ['get', 'list'],
         'credentials/mint': ['create'],
         'credentials/revoke': ['create'],
+        'helmreleases/sync': ['create'],
       })
       const { path } = await tenant()
       const refused = [
@@ -60,7 +61,7 @@ export function discovery({ backend, tenant }: Contract): void {
       for (const path of ['/openapi/v2', serverRelativeURL]) {
         const { status, body } = await ask(path)
         expect(status).toBe(200)
-        expect(Object.keys(body.paths)).toHaveLength(4)
+        expect(Object.keys(body.paths)).toHaveLength(5)
         expect(danglingRefs(body)).toEqual([])
       }
     })

@@ -1,0 +1,52 @@
+import type { Failure } from '../core/failure.ts'
+import type { SweepReport } from '../credentials/sweep.ts'
+import { sweepOnce } from '../handlers/sweep-once.ts'
+import { tableOf } from './table.ts'
+
+interface SweepCommandOptions {
+  readonly print: (text: string) => void
+  readonly complain: (text: string) => void
+  /** A table for a person, or one line of JSON for whoever collects lines. */
+  readonly isTerminal: boolean
+  readonly signal?: AbortSignal
+}
+
+/** One sweep, its Events included. Answers whether all went well. */
+export async function runSweep(
+  services: Parameters<typeof sweepOnce>[0],
+  { print, complain, isTerminal, ...options }: SweepCommandOptions,
+): Promise<boolean> {
+  const later: Promise<unknown>[] = []
+  const swept = await sweepOnce(services, { later: (work) => void later.push(work), ...options })
+  await Promise.all(later)
+  if (!swept.ok) {
+    complain(`the sweep failed: ${wordsOf(swept.failure)}`)
+    return false
+  }
+  print(isTerminal ? tableOfReport(swept.value) : JSON.stringify({ sweep: swept.value }))
+  const { failures } = swept.value
+  if (failures > 0) complain(`${failures} could not be dealt with: the lines above say which, and why`)
+  return failures === 0
+}
+
+const ROWS: readonly (readonly [keyof SweepReport, string])[] = [
+  ['releases', 'releases of kinds with minted credentials'],
+  ['synced', 'of them needed something'],
+  ['created', 'Secrets created'],
+  ['adopted', 'adopted by their release'],
+  ['marked', 'marked as undeclared'],
+  ['deleted', 'deleted, having been undeclared for long enough'],
+  ['orphansDeleted', 'deleted, their release being gone'],
+  ['warnings', 'warnings: see the Events'],
+  ['failures', 'failures'],
+]
+
+const tableOfReport = (report: SweepReport): string =>
+  tableOf(ROWS.map(([field, what]) => [String(report[field]), what]))
+
+/** A failure for a person at a terminal: its reason, and what was called. */
+export function wordsOf(failure: Failure): string {
+  const call = 'call' in failure ? ` (${failure.call})` : ''
+  const group = 'groupVersion' in failure ? ` (${failure.groupVersion})` : ''
+  return `${failure.reason}${call}${group}`
+}

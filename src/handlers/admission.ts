@@ -1,0 +1,67 @@
+import type { Context } from 'hono'
+import { adoptOf, validate } from '../credentials/admit.ts'
+import { mutate } from '../credentials/admit-mutate.ts'
+import type { Review, Verdict } from '../credentials/verdict.ts'
+import { ALLOWED } from '../credentials/verdict.ts'
+import { answerReview, statusOfRefusal } from './admission-answer.ts'
+import { parseReview } from './admission-review.ts'
+import { statusOf } from './answer.ts'
+import { readBody } from './body.ts'
+import type { AppEnv, Services } from './services.ts'
+
+/** Two objects of at most 1.5 MiB, as etcd takes them, with every character of their JSON escaped once more. */
+const MAX_REVIEW_BYTES = 8 * 1024 * 1024
+/** Below the `timeoutSeconds` of the webhooks in `deploy/apiserver/webhooks.yaml`, so that the answer says why. */
+const DEADLINE_MS = 8000
+/** Adoption after the answer. */
+const AFTERWARDS_MS = 20_000
+
+type Judge = typeof validate
+
+/** `POST /admission/validate`. */
+export const validateRoute = (services: Services) => reviewRoute(services, validate)
+
+/** `POST /admission/mutate`. */
+export const mutateRoute = (services: Services) => reviewRoute(services, mutate)
+
+const reviewRoute =
+  (services: Services, judge: Judge) =>
+  async (c: Context<AppEnv>): Promise<Response> => {
+    const startedAt = services.deps.now()
+    const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(DEADLINE_MS)])
+    const body = await readBody(c.req.raw, signal, MAX_REVIEW_BYTES)
+    if (!body.ok) return statusOf(body.failure, services.group)
+    const asked = parseReview(body.value)
+    if (!asked.ok) return statusOf(asked.failure, services.group)
+    const { uid, review } = asked.value
+    if (review === undefined) return answerReview(uid, ALLOWED, services.group)
+    const verdict = await judge(services, review, { signal })
+    logVerdict(services, review, verdict, services.deps.now() - startedAt)
+    if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(adopt(services, review))
+    return answerReview(uid, verdict, services.group)
+  }
+
+/** Refusals, for whoever is asked about them; the rest goes by in the thousands. */
+function logVerdict({ deps, group }: Services, review: Review, verdict: Verdict, durationMs: number): void {
+  const { operation, namespace, name, dryRun, by } = review
+  const status = verdict.is === 'refused' ? statusOfRefusal(verdict.refusal, group) : undefined
+  const level = status === undefined ? 'debug' : status.code < 500 ? 'info' : 'error'
+  deps.log(level, 'admission', {
+    operation,
+    namespace,
+    release: name,
+    by,
+    dryRun,
+    code: status?.code ?? 200,
+    failure:
+      verdict.is === 'refused' && verdict.refusal.is === 'failed' ? verdict.refusal.failure : undefined,
+    durationMs: Math.round(durationMs),
+  })
+}
+
+async function adopt(services: Services, review: Review): Promise<void> {
+  const adopted = await adoptOf(services, review, { signal: AbortSignal.timeout(AFTERWARDS_MS) })
+  if (adopted.ok) return
+  const { namespace, name: release } = review
+  services.deps.log('warn', 'adoption_failed', { namespace, release, failure: adopted.failure })
+}

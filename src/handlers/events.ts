@@ -1,0 +1,42 @@
+import type { Context } from 'hono'
+import type { AuthenticateSender } from '../auth/event-sender.ts'
+import { ok, type Result } from '../core/result.ts'
+import type { CloudEvent } from './cloud-event.ts'
+import { type Hint, hintIn } from './hint.ts'
+import { hintRoute } from './hint-route.ts'
+import { eventsSent, tickSent } from './sender.ts'
+import type { AppEnv, Services } from './services.ts'
+import type { SyncHinted } from './sync-hinted.ts'
+
+type Handler = (c: Context<AppEnv>) => Promise<Response>
+
+/**
+ * `POST /events`: CloudEvents 1.0 over HTTP, binary, structured or batched. Each is a hint that something happened to a
+ * HelmRelease, which is read again; a PingSource's is a tick. Others mean nothing here, and are done.
+ */
+export const eventsRoute = (
+  services: Services,
+  sender: AuthenticateSender,
+  syncHinted: SyncHinted,
+): Handler =>
+  hintRoute(services, 'events', syncHinted, async (c, signal) => {
+    const events = await eventsSent(c, sender, signal)
+    return events.ok ? hintsIn(events.value) : events
+  })
+
+/** `POST /tick`: whoever may send events says that it is time to look at all releases. */
+export const tickRoute = (services: Services, sender: AuthenticateSender, syncHinted: SyncHinted): Handler =>
+  hintRoute(services, 'tick', syncHinted, async (c, signal) => {
+    const sent = await tickSent(c, sender, signal)
+    return sent.ok ? ok([{ is: 'tick' }]) : sent
+  })
+
+function hintsIn(events: readonly CloudEvent[]): Result<readonly Hint[]> {
+  const hints: Hint[] = []
+  for (const event of events) {
+    const hint = hintIn(event)
+    if (!hint.ok) return hint
+    if (hint.value !== undefined) hints.push(hint.value)
+  }
+  return ok(hints)
+}

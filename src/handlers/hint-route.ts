@@ -1,0 +1,38 @@
+import type { Context } from 'hono'
+import type { Failure } from '../core/failure.ts'
+import type { Result } from '../core/result.ts'
+import type { Hint } from './hint.ts'
+import { answerWhenDone, type Hinted, hintRefused } from './hinted.ts'
+import type { AppEnv, Services } from './services.ts'
+import type { SyncHinted } from './sync-hinted.ts'
+
+type Via = 'events' | 'tick' | 'flux'
+type Read = (c: Context<AppEnv>, signal: AbortSignal) => Promise<Result<readonly Hint[]>>
+
+/** A route that is told what to look at: reads the hints of whoever may give some, follows them, and logs one line. */
+export const hintRoute =
+  (services: Services, via: Via, syncHinted: SyncHinted, read: Read) =>
+  async (c: Context<AppEnv>): Promise<Response> => {
+    const { now, log } = services.deps
+    const startedAt = now()
+    const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(services.deadlineMs)])
+    const hints = await read(c, signal)
+    const failures: Failure[] = []
+    const answer = hints.ok
+      ? await answerWhenDone(services, c, noting(syncHinted(c, hints.value), failures))
+      : hintRefused(services, hints.failure)
+    log(answer.status < 500 ? 'info' : 'error', 'hinted', {
+      via,
+      ...(hints.ok ? { hints: hints.value.length } : { failure: hints.failure }),
+      ...(failures.length === 0 ? {} : { failures: [...new Set(failures.map(({ reason }) => reason))] }),
+      code: answer.status,
+      durationMs: Math.round(now() - startedAt),
+    })
+    return answer
+  }
+
+async function noting(work: Promise<Hinted>, failures: Failure[]): Promise<Hinted> {
+  const done = await work
+  failures.push(...done.failures)
+  return done
+}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { hasLanded, takesValuesFrom, wasDeployed } from '../../src/credentials/release-state.ts'
+import type { HelmRelease } from '../../src/k8s/objects.ts'
+import { release } from '../helpers/orders.ts'
+
+const withStatus = (status: unknown): HelmRelease => ({ ...release, status }) as HelmRelease
+
+/** `github.com/fluxcd/helm-controller/api/v2`, HelmReleaseStatus.History: a list of Snapshots. */
+describe('a release was deployed', () => {
+  test.each([
+    ['without a status', undefined, false],
+    ['with an empty status', {}, false],
+    ['with a null history', { history: null }, false],
+    ['with an empty history', { history: [] }, false],
+    ['with one snapshot', { history: [{ version: 1, status: 'deployed' }] }, true],
+    ['with a failed one', { history: [{ version: 1, status: 'failed' }] }, true],
+    ['with an uninstalled one', { history: [{ version: 1, status: 'uninstalled' }] }, true],
+    ['with an entry that says nothing', { history: [null] }, true],
+    // Of no version that is known: somebody wrote it, and nothing is seeded on a guess.
+    ['with a map', { history: {} }, true],
+    ['with a text', { history: 'deployed' }, true],
+    ['with a number', { history: 1 }, true],
+    ['with a history that it inherits', Object.create({ history: [{}] }), false],
+  ])('%s: %#', (_, status, expected) => {
+    expect(wasDeployed(withStatus(status))).toBe(expected)
+  })
+})
+
+/** What helm-controller writes when it has dealt with generation 3. */
+const landed = {
+  metadata: { ...release.metadata, generation: 3 },
+  spec: {},
+  status: {
+    observedGeneration: 3,
+    conditions: [
+      { type: 'Ready', status: 'True', observedGeneration: 3 },
+      { type: 'Released', status: 'True', observedGeneration: 3 },
+    ],
+  },
+} as const satisfies HelmRelease
+
+const ready = (more: object) => ({
+  status: {
+    ...landed.status,
+    conditions: [{ type: 'Ready', status: 'True', observedGeneration: 3, ...more }],
+  },
+})
+const beside = (condition: object) => ({
+  status: { ...landed.status, conditions: [...landed.status.conditions, condition] },
+})
+
+describe('a release has landed', () => {
+  test('when Flux has dealt with this generation and says so', () => {
+    expect(hasLanded(landed)).toBe(true)
+  })
+
+  test.each([
+    ['a condition that says no generation', ready({ observedGeneration: undefined })],
+    ['Reconciling False', beside({ type: 'Reconciling', status: 'False' })],
+    ['suspend false', { spec: { suspend: false } }],
+  ])('with %s', (_, change) => {
+    expect(hasLanded({ ...landed, ...change })).toBe(true)
+  })
+
+  test.each([
+    ['it is suspended', { spec: { suspend: true } }],
+    ['it has no generation', { metadata: release.metadata }],
+    ['it has a later generation', { metadata: { ...release.metadata, generation: 4 } }],
+    ['it has no status', { status: undefined }],
+    ['it has an empty status', { status: {} }],
+    ['an earlier generation was observed', { status: { ...landed.status, observedGeneration: 2 } }],
+    ['the generation is a text', { status: { ...landed.status, observedGeneration: '3' } }],
+    ['no generation was observed', { status: { conditions: landed.status.conditions } }],
+    ['no generation was ever observed', { status: { ...landed.status, observedGeneration: -1 } }],
+    ['there are no conditions', { status: { observedGeneration: 3 } }],
+    ['conditions are no list', { status: { observedGeneration: 3, conditions: { Ready: 'True' } } }],
+    [
+      'there is no Ready',
+      { status: { observedGeneration: 3, conditions: [{ type: 'Released', status: 'True' }] } },
+    ],
+    ['Ready is False', ready({ status: 'False' })],
+    ['Ready is Unknown', ready({ status: 'Unknown' })],
+    ['Ready is true, and no text', ready({ status: true })],
+    ['Ready is of an earlier generation', ready({ observedGeneration: 2 })],
+    ['Ready is of a generation in text', ready({ observedGeneration: '3' })],
+    ['it is Reconciling', beside({ type: 'Reconciling', status: 'True' })],
+  ])('not when %s', (_, change) => {
+    expect(hasLanded({ ...landed, ...change } as HelmRelease)).toBe(false)
+  })
+
+  test('not by what its status inherits', () => {
+    expect(hasLanded({ ...landed, status: Object.create(landed.status) })).toBe(false)
+  })
+})
+
+describe('a release takes values from a Secret', () => {
+  const SECRET = 'postgres-orders.web.account'
+  const takes = (valuesFrom: unknown) => takesValuesFrom({ ...release, spec: { valuesFrom } }, SECRET)
+
+  test.each([
+    ['by its name', [{ kind: 'Secret', name: SECRET }], true],
+    [
+      'whatever the key and the path',
+      [{ kind: 'Secret', name: SECRET, valuesKey: 'x', targetPath: 'y' }],
+      true,
+    ],
+    ['optional or not', [{ kind: 'Secret', name: SECRET, optional: true }], true],
+    [
+      'among others',
+      [
+        { kind: 'ConfigMap', name: 'a' },
+        { kind: 'Secret', name: SECRET },
+      ],
+      true,
+    ],
+    ['not from a ConfigMap of that name', [{ kind: 'ConfigMap', name: SECRET }], false],
+    ['not from another', [{ kind: 'Secret', name: 'cozystack-values' }], false],
+    ['not with an empty list', [], false],
+    ['not with none', undefined, false],
+    ['not with null', null, false],
+    ['not from entries that are none', [null, SECRET, [SECRET]], false],
+    ['maybe, when what it takes from is no list', { 0: { kind: 'Secret', name: SECRET } }, true],
+  ])('%s', (_, valuesFrom, expected) => {
+    expect(takes(valuesFrom)).toBe(expected)
+  })
+})

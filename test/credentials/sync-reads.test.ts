@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type SyncReport, type SyncServices, sync } from '../../src/credentials/sync.ts'
+import type { Kube } from '../../src/k8s/kube.ts'
+import type { Anything } from '../contract/kube.ts'
+import { statusBody } from '../helpers/faults.ts'
+import { BY, TENANT } from '../helpers/sync-cluster.ts'
+import {
+  aboutToDelete,
+  onceAfter,
+  RELEASE,
+  RELEASES,
+  SECRETS,
+  type SyncPlace,
+  syncPlace,
+  users,
+} from '../helpers/sync-place.ts'
+
+const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
+const target = { namespace: TENANT, release: RELEASE }
+
+let place: SyncPlace
+beforeEach(async () => {
+  place = await syncPlace()
+})
+
+/** A sync between whose calls something happens. */
+const syncWith = (change: (kube: Kube) => Partial<Kube>, services: SyncServices = place.services) =>
+  sync({ ...services, kube: { ...services.kube, ...change(services.kube) } }, target, { by: BY })
+
+const declareOld = () =>
+  place.changeRelease((release) => {
+    release.spec.values = users('web', 'old')
+  })
+
+describe('what is read', () => {
+  test('is the Secrets first, and the release and the definitions after them', async () => {
+    await place.orders(users('web'))
+    await place.sync()
+    const [first, ...later] = place.way.calls().map(({ method, path }) => `${method} ${path.split('?')[0]}`)
+    expect(first).toBe(`GET ${SECRETS}`)
+    expect(later.slice(0, 2).toSorted()).toEqual([
+      'GET /apis/cozystack.io/v1alpha1/applicationdefinitions',
+      `GET ${RELEASES}/${RELEASE}`,
+    ])
+  })
+
+  // An update that adds an account and seeds it, between two reads: whichever comes first.
+  test('never takes a Secret for undeclared that is younger than the release that was read', async () => {
+    await place.orders(users('web'))
+    await place.put('web')
+    await place.deployed()
+    let isDone = false
+    const between = async () => {
+      if (isDone) return
+      isDone = true
+      await place.put('old', { owner: null, origin: 'NotIssued' })
+      await declareOld()
+      await place.deployed()
+    }
+    const outcome = await syncWith((kube) => ({
+      listSecrets: onceAfter(kube.listSecrets, between),
+      getHelmRelease: onceAfter(kube.getHelmRelease, between),
+    }))
+    expect(outcome).toMatchObject({ value: { report: { marked: [], adopted: [`${RELEASE}.old`] } } })
+  })
+
+  test('is in pages of 500, and the whole list is begun again when it expires under way', async () => {
+    await place.orders(users('web', 'z'))
+    await place.put('web')
+    await place.put('z')
+    const asked: unknown[] = []
+    const outcome = await syncWith(({ listSecrets }) => ({
+      listSecrets: async (namespace, options) => {
+        asked.push([options.limit, options.continue !== undefined])
+        // Page by page, one Secret each.
+        if (asked.length === 2) place.sandbox.expireContinueTokens()
+        return listSecrets(namespace, { ...options, limit: 1 })
+      },
+    }))
+    expect(outcome).toMatchObject({ value: { report: NOTHING } })
+    expect(asked).toEqual([
+      [500, false],
+      [500, true],
+      [500, false],
+      [500, true],
+    ])
+  })
+
+  test('is the definition as it is now, not as it was half a minute ago', async () => {
+    await place.orders(users('web'))
+    await place.services.definitions.load()
+    await place.admin.change('/apis/cozystack.io/v1alpha1/applicationdefinitions/postgres', ({ spec }) => {
+      spec.credentials.accounts.push({ kind: 'Static', name: 'web', owner: 'platform' })
+    })
+    expect(await place.sync()).toEqual(NOTHING)
+  })
+})
+
+const DEFINITIONS = '/apis/cozystack.io/v1alpha1/applicationdefinitions'
+const PAGE_NOT_FOUND = {
+  answer: 404,
+  body: '404 page not found\n',
+  headers: { 'Content-Type': 'text/plain' },
+}
+
+/** Whatever of it cannot be read: nothing is written, and nothing taken away. */
+describe('nothing happens at all when', () => {
+  const READS: readonly (readonly [string, string])[] = [
+    ['the Secrets', SECRETS],
+    ['the release', `${RELEASES}/${RELEASE}`],
+    ['the definitions', DEFINITIONS],
+  ]
+  const FAULTS = [
+    ['answered 500', { answer: 500, body: statusBody(500, 'InternalError', 'etcd') }],
+    ['answered 403', { answer: 403, body: statusBody(403, 'Forbidden', 'no') }],
+    ['answered 429', { answer: 429, body: statusBody(429, 'TooManyRequests', 'later') }],
+    ['answered as of a group that is not there', PAGE_NOT_FOUND],
+    [
+      'answered 404 about something else',
+      { answer: 404, body: statusBody(404, 'NotFound', 'namespaces "x" not found') },
+    ],
+    ['answered 200 without sense', { answer: 200, body: {} }],
+    ['answered with another kind', { answer: 200, body: { kind: 'Status', status: 'Success' } }],
+    ['not answered', { breaks: 'after' }],
+  ] as const
+
+  test.each(READS.flatMap(([what, path]) => FAULTS.map(([how, fault]) => [what, how, path, fault] as const)))(
+    '%s are %s',
+    async (_what, _how, path, fault) => {
+      await aboutToDelete(place)
+      await place.changeSecret('web', ({ metadata }) => {
+        metadata.ownerReferences = []
+      })
+      const before = await place.secrets()
+      place.way.add({ when: (call) => call.path.split('?')[0] === path, fault })
+      await expect(place.sync()).rejects.toThrow(/^kube_/)
+      expect(await place.secrets()).toEqual(before)
+      expect(place.writes()).toEqual([])
+      expect(place.events).toEqual([])
+    },
+  )
+
+  test('a second page of the Secrets does not come', async () => {
+    await aboutToDelete(place)
+    place.way.add({ when: ({ path }) => path.includes('continue='), fault: { answer: 500 } })
+    const outcome = await syncWith(({ listSecrets }) => ({
+      listSecrets: (namespace, options) => listSecrets(namespace, { ...options, limit: 1 }),
+    }))
+    expect(outcome).toMatchObject({ ok: false, failure: { reason: 'kube_error' } })
+    expect(place.writes()).toEqual([])
+  })
+
+  test.each<[string, () => unknown, string]>([
+    ['the CRD no longer keeps the block', () => place.sandbox.setDefinitionPatched(false), 'unserved'],
+    ['the definition is gone', () => place.admin.remove(`${DEFINITIONS}/postgres`), 'unserved'],
+  ])('%s', async (_, given, is) => {
+    await aboutToDelete(place)
+    await given()
+    expect(await place.outcome()).toMatchObject({ is })
+    expect(place.writes()).toEqual([])
+  })
+
+  test.each<[string, (definition: Anything) => void, string]>([
+    [
+      'names a format that nobody knows',
+      ({ spec }) => Object.assign(spec.credentials.format, { name: 'md5' }),
+      'definition_wrong',
+    ],
+    [
+      'has a source of a kind that is to come',
+      ({ spec }) => spec.credentials.accounts.push({ kind: 'Webhook' }),
+      'definition_wrong',
+    ],
+    [
+      'has a field that nobody knows',
+      ({ spec }) => Object.assign(spec.credentials, { acounts: [] }),
+      'definition_wrong',
+    ],
+    [
+      'shares its kind with another',
+      ({ spec }) => Object.assign(spec.application, { kind: 'MariaDB' }),
+      'definitions_ambiguous',
+    ],
+  ])('the definition %s', async (_, change, reason) => {
+    await aboutToDelete(place)
+    await place.admin.change(`${DEFINITIONS}/postgres`, change)
+    if (reason === 'definitions_ambiguous') {
+      await place.changeRelease(({ metadata }) => {
+        metadata.labels['apps.cozystack.io/application.kind'] = 'MariaDB'
+      })
+    }
+    await expect(place.sync()).rejects.toThrow(reason)
+    expect(place.writes()).toEqual([])
+  })
+})

@@ -1,0 +1,177 @@
+import { beforeAll, expect, test } from 'vitest'
+import { isObject, type Json } from '../../src/core/json.ts'
+import type { StoredSecret } from '../../src/k8s/objects.ts'
+import {
+  admissionAppOf,
+  type Cluster,
+  createOf,
+  deleteOf,
+  newRelease,
+  startCluster,
+  updateOf,
+  wireOf,
+} from '../helpers/admission.ts'
+import { type Random, seeded } from '../helpers/fuzz-http.ts'
+
+const INPUTS = 3000
+const PASSWORD = 'correct-horse-battery-staple'
+
+let cluster: Cluster
+let app: Awaited<ReturnType<typeof admissionAppOf>>
+let valid: readonly Json[]
+beforeAll(async () => {
+  cluster = startCluster()
+  app = await admissionAppOf(cluster)
+  const users = { web: { password: PASSWORD }, 'a/b~c': {}, report: null }
+  const stored = await Promise.all(
+    ['postgres-orders', 'clickhouse-events', 'redis-cache'].map(cluster.release),
+  )
+  valid = [
+    wireOf(createOf(newRelease('Postgres', 'billing', { users }))),
+    wireOf(createOf(newRelease('ClickHouse', 'logs', { users }))),
+    wireOf(createOf(newRelease('Redis', 'queue', { authEnabled: true }))),
+    ...stored.flatMap((release) => [
+      wireOf(updateOf(release, { values: { users } })),
+      wireOf(updateOf(release, { suspend: true })),
+      wireOf(deleteOf(release)),
+    ]),
+  ]
+})
+
+const pick = <T>(random: Random, choices: readonly T[]): T =>
+  choices[Math.floor(random() * choices.length)] as T
+
+/** What readers of JSON take for something else. */
+const NASTY: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  '',
+  'x',
+  '\0',
+  '\ud800',
+  '../../kube-system',
+  'ü'.repeat(300),
+  [],
+  {},
+  [[]],
+  [null],
+  { a: 1 },
+  { web: PASSWORD },
+  { users: [PASSWORD] },
+  { '': {}, '-a': {}, a_b: {}, 'a-b': {}, Postgres: {} },
+  JSON.parse('{"__proto__": {"password": "x"}, "constructor": {}, "toString": {}}'),
+  Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`u${index}`, {}])),
+]
+
+/** The value with one place in it changed: cut out, replaced, or moved from somewhere else. */
+function changed(random: Random, value: unknown): unknown {
+  if (random() < 0.15 || typeof value !== 'object' || value === null) return pick(random, NASTY)
+  const keys = Object.keys(value)
+  const key = pick(random, keys.length === 0 ? ['x'] : keys)
+  if (Array.isArray(value))
+    return value.map((each, index) => (String(index) === key ? changed(random, each) : each))
+  if (random() < 0.1) return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key))
+  if (random() < 0.05)
+    return { ...value, [pick(random, ['', '__proto__', 'x', 'uid', 'users'])]: pick(random, NASTY) }
+  return { ...value, [key]: changed(random, isObject(value) ? value[key] : undefined) }
+}
+
+/** Most of what can be wrong is wrong there. */
+function withUsers(random: Random, review: Json): Json {
+  const request = review.request as { readonly object: { readonly spec: Json } | null }
+  if (request.object === null || random() < 0.5) return review
+  const values = pick(random, [{ users: pick(random, NASTY) }, pick(random, NASTY)])
+  const object = { ...request.object, spec: { ...request.object.spec, values } }
+  return { ...review, request: { ...request, object } }
+}
+
+function textOf(random: Random): string {
+  const review = Array.from({ length: Math.floor(random() * 4) }).reduce<unknown>(
+    (each) => changed(random, each),
+    withUsers(random, pick(random, valid)),
+  )
+  const text = JSON.stringify(review)
+  if (random() > 0.1) return text
+  const at = Math.floor(random() * text.length)
+  return `${text.slice(0, at)}${pick(random, ['', '{', '"', '\\', '\u0000', ']]'])}${text.slice(at + 3)}`
+}
+
+const secrets = async (): Promise<readonly StoredSecret[]> => {
+  const answer = await cluster.send('GET', '/api/v1/secrets')
+  return ((await answer.json()) as { readonly items: readonly StoredSecret[] }).items
+}
+
+/** What was said to one review, and what is wrong with that. */
+async function send(
+  path: string,
+  body: string,
+): Promise<{ readonly said: string; readonly wrong: readonly string[] }> {
+  const writes = cluster.writes().length
+  const answer = await app.call(path, {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/json' },
+  })
+  await app.afterwards()
+  const text = await answer.text()
+  const isAnswered = answer.status === 200
+  const mayWrite = isAnswered && path.endsWith('validate')
+  return {
+    said: isAnswered ? `allowed: ${JSON.parse(text).response.allowed}` : String(answer.status),
+    wrong: [
+      ...(isAnswered || answer.status === 400 ? [] : [`an answer ${answer.status}`]),
+      ...(text.includes(PASSWORD) ? ['an echo'] : []),
+      ...(cluster.writes().length > writes && !mayWrite ? ['a write'] : []),
+    ],
+  }
+}
+
+const seed = Number(process.env.MINTONCE_FUZZ_SEED ?? Date.now() % 2 ** 32)
+
+test(`of ${INPUTS} reviews at random none crashes, none is echoed, and nothing is written but seeds (${seed})`, async () => {
+  const random = seeded(seed)
+  const wrong: string[] = []
+  const answers: string[] = []
+  await cluster.putSecret(MINTED)
+  const before = await secrets()
+  for (let input = 0; input < INPUTS; input += 1) {
+    const body = textOf(random)
+    const sent = await send(pick(random, ['/admission/validate', '/admission/mutate']), body)
+    answers.push(sent.said)
+    for (const problem of sent.wrong)
+      wrong.push(`MINTONCE_FUZZ_SEED=${seed}: ${problem}: ${body.slice(0, 4000)}`)
+  }
+  expect(wrong).toEqual([])
+  const logged = cluster.logged.join('\n')
+  expect(logged).not.toContain('crashed')
+  expect(logged).not.toContain(PASSWORD)
+  const after = await secrets()
+  for (const secret of before) expect(after).toContainEqual(secret)
+  const names = new Set(before.map(({ metadata }) => metadata.name))
+  for (const { type, metadata } of after.filter((each) => !names.has(each.metadata.name))) {
+    expect(type).toBe('kubernetes.io/basic-auth')
+    expect(metadata.name).toMatch(/\.account$/)
+    expect(metadata.annotations).toMatchObject({ 'credentials.cozystack.io/origin': 'NotIssued' })
+  }
+  // A generator that only ever produced noise, or only valid reviews, would prove little.
+  for (const common of ['allowed: true', 'allowed: false', '400'])
+    expect(answers.filter((each) => each === common).length, common).toBeGreaterThan(50)
+}, 60_000)
+
+const MINTED = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: 'kubernetes.io/basic-auth',
+  metadata: {
+    name: 'postgres-billing.web.account',
+    namespace: 'tenant-acme',
+    annotations: {
+      'credentials.cozystack.io/origin': 'Minted',
+      'credentials.cozystack.io/release-uid': 'gone',
+    },
+  },
+  data: { username: 'd2Vi', password: 'eA==' },
+} as const
