@@ -9,6 +9,7 @@ import {
   updateOf,
   wireOf,
 } from '../helpers/admission.ts'
+import { scriptedApp } from '../helpers/scripted-app.ts'
 
 const VALIDATE = '/admission/validate'
 const MUTATE = '/admission/mutate'
@@ -216,6 +217,15 @@ describe('what is no AdmissionReview', () => {
     const large = createOf(newRelease('Kafka', 'large', { text: 'x'.repeat(3 * 1024 * 1024) }))
     await ask(VALIDATE, wireOf(large))
   })
+})
+
+test('the app that Knative and the worker serve knows nothing of it', async () => {
+  const { call, called } = scriptedApp()
+  for (const path of [VALIDATE, MUTATE]) {
+    const answer = await call(path, { method: 'POST', body: JSON.stringify(wireOf(createOf(billing()))) })
+    expect(answer.status, path).toBe(404)
+  }
+  expect(called()).toEqual([])
 })
 
 test('there is nothing else here', async () => {

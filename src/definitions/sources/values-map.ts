@@ -21,7 +21,7 @@ export const valuesMap: SourceKind = {
       ok: true,
       source: {
         kind: 'ValuesMap',
-        entries: entriesAt(path),
+        entries: entriesAt(path, owner),
         async resolve({ values }) {
           const found = readPath(values, path)
           if (!found.ok) return found
@@ -49,9 +49,9 @@ function entriesOf(map: Json, path: string, owner: Owner): SourceAnswer {
   }
 }
 
-/** Whatever else stands at the path: no entries. */
+/** Whatever else stands at the path: no entries. What the platform writes for its own accounts is its own affair. */
 const entriesAt =
-  (path: string): NonNullable<BoundSource['entries']> =>
+  (path: string, owner: Owner): NonNullable<BoundSource['entries']> =>
   ({ values, schema }) => {
     const found = readPath(values, path)
     const map = found.ok && isObject(found.value) ? found.value : {}
@@ -63,7 +63,10 @@ const entriesAt =
         username,
         within: path,
         key: username,
-        hasPassword: own(own(map, username), 'password') !== undefined && !asksForPassword(node, username),
+        hasPassword:
+          owner === 'tenant' &&
+          own(own(map, username), 'password') !== undefined &&
+          !asksForPassword(node, username),
       }),
     )
   }

@@ -102,3 +102,37 @@ test('properties that every object has are no values', async () => {
   expect(await resolve({}, { path: 'constructor' })).toEqual(tenants())
   expect(await resolve({}, { path: '__proto__.users' })).toEqual(tenants())
 })
+
+function entries(values: Json, source: object = {}, schema?: Json) {
+  const block = {
+    format: { name: 'sha256' },
+    accounts: [{ kind: 'ValuesMap', path: 'auth.users', ...source }],
+  }
+  const [bound] = rulesOf(block).sources
+  return bound?.entries?.({ values, schema })
+}
+
+test('what is written is found by its place, malformed or not, with its password or without', () => {
+  const users = { web: { password: 'x' }, 'a.b': {}, report: 'x', no: null }
+  const at = (key: string, hasPassword = false) => ({ username: key, within: 'auth.users', key, hasPassword })
+  expect(entries({ auth: { users } })).toEqual([at('web', true), at('a.b'), at('report'), at('no')])
+})
+
+test.each<[string, Json]>([
+  ['no values', {}],
+  ['a list', { auth: { users: [{ password: 'x' }] } }],
+  ['a text on the way', { auth: 'x' }],
+])('%s: nothing is written', (_, values) => {
+  expect(entries(values)).toEqual([])
+})
+
+test('a password that the schema asks for is not one to be dropped, nor is one of the platform', () => {
+  const values = { auth: { users: { web: { password: 'x' }, app: { password: 'x' } } } }
+  const map = {
+    properties: { web: { required: ['password'] } },
+    additionalProperties: { required: ['role'] },
+  }
+  const schema = { properties: { auth: { properties: { users: map } } } }
+  expect(entries(values, {}, schema)?.map(({ hasPassword }) => hasPassword)).toEqual([false, true])
+  expect(entries(values, { owner: 'platform' })?.some(({ hasPassword }) => hasPassword)).toBe(false)
+})
