@@ -45,9 +45,15 @@ async function main(): Promise<void> {
   const app = createApp(services)
   const { group, port, listenAddress: address, drainMs } = config
   const admission = await openAdmission(config, services)
-  const serving = await serve({ app, group, port, address, drainMs, log, tls })
-  // Still counting while what is in flight ends.
-  stopOnSignal(() => Promise.all([serving.stop(), admission?.stop()]).then(measuring?.stop), config)
+  const serving = serve({ app, group, port, address, drainMs, log, tls })
+  const stop = async () => {
+    await Promise.all([serving.then((main) => main.stop()), admission?.stop()])
+    // Still counting while what is in flight ends.
+    await measuring?.stop()
+  }
+  // Before it listens: whoever sees that may already end it.
+  stopOnSignal(stop, config)
+  await serving
 }
 
 /** A file that is not there would look like an API server that is not. Throws an Error that names each. */

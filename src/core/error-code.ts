@@ -32,3 +32,11 @@ export const isNeverSent = (code: string | undefined): boolean =>
 
 /** Whether the certificate of the server is what hindered. */
 export const isUntrusted = (code: string): boolean => UNTRUSTED.test(code)
+
+/** Marks an error of a request as one that came before there was a connection for it. */
+export const markNeverSent = (error: unknown): Error =>
+  Object.assign(error instanceof Error ? error : new Error('not sent'), { neverSent: true })
+
+/** Whether a request that failed with this error has certainly not left: it is marked so, or its code says so. */
+export const wasNeverSent = (error: unknown): boolean =>
+  error instanceof Error && (('neverSent' in error && error.neverSent === true) || isNeverSent(codeOf(error)))

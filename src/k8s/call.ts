@@ -1,6 +1,6 @@
 import { readBytes } from '../core/bytes.ts'
 import type { Deps, Fetch } from '../core/deps.ts'
-import { codeOf, isNeverSent } from '../core/error-code.ts'
+import { codeOf, wasNeverSent } from '../core/error-code.ts'
 import type { KubeFailure } from '../core/failure.ts'
 import { isObject, type Json, parseJson } from '../core/json.ts'
 import { secondsBetween } from '../core/metrics.ts'
@@ -107,6 +107,6 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
 /** Whatever an error says stays here but for its code: texts of proxies and servers may quote what was sent. */
 function lostCall(error: unknown, signal: AbortSignal, what: string): KubeFailure {
   if (signal.aborted) return { reason: 'kube_timeout', call: what }
-  const code = codeOf(error)
-  return { reason: 'kube_unreachable', call: what, why: code ?? 'no answer', sent: !isNeverSent(code) }
+  const why = codeOf(error) ?? 'no answer'
+  return { reason: 'kube_unreachable', call: what, why, sent: !wasNeverSent(error) }
 }

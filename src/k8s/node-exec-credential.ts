@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { RequestOptions } from 'node:https'
 import { isatty } from 'node:tty'
 import type { Cluster } from '@kubernetes/client-node'
+import { isBearerToken } from '../core/bearer.ts'
 import { filledAt, isObject, own, parseJson, textAt } from '../core/json.ts'
+import { isPair } from './node-pem.ts'
 
 /** How a plug-in may speak with the person at the terminal. */
 export interface PluginTerminal {
@@ -13,6 +14,7 @@ export interface PluginTerminal {
   readonly stderr: boolean
 }
 
+/** A token that a header can hold, a certificate with its key, or both. */
 interface ExecCredential {
   readonly token?: string
   readonly cert?: string
@@ -20,9 +22,6 @@ interface ExecCredential {
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
 }
-
-/** Applies what a plug-in answers to the options of a request. */
-export type ApplyCredential = (options: RequestOptions) => Promise<void>
 
 const GROUP = 'client.authentication.k8s.io'
 
@@ -40,13 +39,11 @@ export function createExecCredential(
   exec: unknown,
   cluster: Cluster,
   terminal: PluginTerminal,
-): ApplyCredential {
+): () => Promise<ExecCredential> {
   let known: ExecCredential | undefined
-  return async (options) => {
+  return async () => {
     if (known === undefined || isExpired(known)) known = await runPlugin(exec, cluster, terminal)
-    const { token, cert, key } = known
-    if (cert !== undefined) Object.assign(options, { cert, key })
-    if (token !== undefined) options.headers = { ...options.headers, Authorization: `Bearer ${token}` }
+    return known
   }
 }
 
@@ -150,10 +147,25 @@ function credentialIn(answer: unknown, command: string, apiVersion: string): Exe
   if (!isObject(status) || (cert === undefined) !== (key === undefined) || (token ?? cert) === undefined) {
     throw refusal(`the exec plug-in ${command} answered neither a token nor a certificate with its key`)
   }
+  const useless = whyUseless({ token, cert, key })
+  if (useless !== undefined) throw refusal(`the exec plug-in ${command} answered ${useless}`)
   const expiresAt = Date.parse(filledAt(status, 'expirationTimestamp') ?? '')
   return {
     ...(token === undefined ? {} : { token }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
     ...(Number.isNaN(expiresAt) ? {} : { expiresAt }),
   }
+}
+
+interface Filled {
+  readonly token: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+}
+
+function whyUseless({ token, cert, key }: Filled): string | undefined {
+  if (token !== undefined && !isBearerToken(token)) return 'a token that no header can hold'
+  return cert === undefined || key === undefined || isPair(cert, key)
+    ? undefined
+    : 'no certificate and key in PEM that belong together'
 }

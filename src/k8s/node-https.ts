@@ -1,7 +1,14 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Fetch } from '../core/deps.ts'
+import { markNeverSent } from '../core/error-code.ts'
 
 /** TLS of a connection: CA, client certificate, server name. */
 export type TlsOptions = Pick<
@@ -20,6 +27,7 @@ export interface HttpsClient {
 export type HeaderLists = Readonly<Record<string, string[]>>
 
 interface Way {
+  readonly body: Buffer
   readonly agent: HttpsAgent | HttpAgent
   readonly more: HeaderLists
   /** Requests that are under way. */
@@ -34,7 +42,8 @@ const BODILESS = new Set([204, 205, 304])
  * A fetch to one server over `node:https` with one keep-alive agent. What the global fetch does behind a caller's back
  * it does not: no redirect is followed and nothing is ever sent twice (RFC 9110, section 9.2.2: a POST or a guarded
  * PUT is not for a client to repeat). Whatever origin a request names, it goes to `server`, below its path if it has
- * one. An answer must be read or cancelled: until then it holds its connection.
+ * one. An answer must be read or cancelled: until then it holds its connection. An error from before there was a
+ * connection (with TLS: one that is secured) is marked as that.
  */
 export function createHttpsClient(server: string | undefined, tls: TlsOptions = {}): HttpsClient {
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
@@ -44,7 +53,10 @@ export function createHttpsClient(server: string | undefined, tls: TlsOptions = 
   return {
     fetch: async (request, more = {}) => {
       const url = addressOf(request.url, server)
-      return send(request, url, { agent: url.protocol === 'https:' ? secure : plain, more, alive })
+      const agent = url.protocol === 'https:' ? secure : plain
+      // Read before anything is sent: a body that fails half-way must not be half a request.
+      const body = Buffer.from(await request.arrayBuffer())
+      return send(request, url, { body, agent, more, alive })
     },
     close: () => {
       retire(secure)
@@ -66,9 +78,7 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-async function send(request: Request, url: URL, { agent, more, alive }: Way): Promise<Response> {
-  // Read before anything is sent: a body that fails half-way must not be half a request.
-  const body = Buffer.from(await request.arrayBuffer())
+function send(request: Request, url: URL, { body, agent, more, alive }: Way): Promise<Response> {
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
   const headers = { ...Object.fromEntries(request.headers), ...more, 'content-length': String(body.length) }
   const { method, signal } = request
@@ -83,14 +93,37 @@ async function send(request: Request, url: URL, { agent, more, alive }: Way): Pr
         reject(error)
       }
     }
-    const outgoing = start(url, { method, headers, agent, signal }, answered)
+    const outgoing = begin(() => start(url, { method, headers, agent, signal }, answered))
+    const mayHaveLeft = watchConnection(outgoing)
     // A Request that was collected passes no abort on any more: its signal follows the one it was made with weakly.
     alive.add(request)
     outgoing
-      .once('error', reject)
+      .once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error)))
       .once('close', () => alive.delete(request))
       .end(body)
   })
+}
+
+/** What is thrown here, because of a header or a certificate that is none, was thrown before there was a connection. */
+function begin(start: () => ClientRequest): ClientRequest {
+  try {
+    return start()
+  } catch (error) {
+    throw markNeverSent(error)
+  }
+}
+
+/** Whether any of it may have been written: on a kept connection at once, on a new one when its (TLS) handshake is over. */
+function watchConnection(outgoing: ClientRequest): () => boolean {
+  let isOpen = false
+  const opened = () => {
+    isOpen = true
+  }
+  outgoing.once('socket', (socket) => {
+    if (outgoing.reusedSocket || !socket.connecting) opened()
+    else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', opened)
+  })
+  return () => isOpen
 }
 
 function toResponse(answer: IncomingMessage, method: string): Response {

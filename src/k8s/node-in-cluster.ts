@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isBearerToken } from '../core/bearer.ts'
 import type { Fetch } from '../core/deps.ts'
 import { createHttpsClient, type HttpsClient } from './node-https.ts'
 
@@ -19,6 +20,7 @@ const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectreviews)$/
 /**
  * The Kubernetes API with the credentials that the kubelet mounts, reread as they are rotated. After a 401 both files
  * are reread at once and, when the token was another, what stores nothing is asked again; a write is never sent twice.
+ * A file that holds no token rejects with the code `NO_CREDENTIALS`: nothing is sent.
  */
 export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions): Fetch {
   const token = createFileReader(tokenFile, now)
@@ -45,18 +47,25 @@ export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions
 
   return async (request) => {
     const body = await request.arrayBuffer()
-    const refused = (await token.read()).trim()
+    const refused = tokenIn(await token.read())
     const answer = await send(request, body, refused)
     if (answer.status !== 401) return answer
     token.forget()
     ca.forget()
     const storesNothing = request.method === 'GET' || REVIEWS.test(new URL(request.url).pathname)
     if (!storesNothing) return answer
-    const bearer = (await token.read()).trim()
+    const bearer = tokenIn(await token.read())
     if (bearer === refused) return answer
     await answer.body?.cancel()
     return send(request, body, bearer)
   }
+}
+
+function tokenIn(text: string): string {
+  const token = text.trim()
+  if (isBearerToken(token)) return token
+  // Never in its words: `Headers` would quote it.
+  throw Object.assign(new Error('the token file holds no token'), { code: 'NO_CREDENTIALS' })
 }
 
 /** Reads a small file again every few seconds. A clock that was set back makes nothing younger. */

@@ -1,47 +1,72 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import type { RequestOptions } from 'node:https'
-import { delimiter, resolve, sep } from 'node:path'
+import { delimiter, join, resolve, sep } from 'node:path'
 import type { KubeConfig, User } from '@kubernetes/client-node'
-import { filledAt, isObject, own, textAt } from '../core/json.ts'
+import { codeOf } from '../core/error-code.ts'
+import { filledAt, isObject, own } from '../core/json.ts'
+import { podKubeconfig } from './node-pod.ts'
 
 /** A kubeconfig that was read, and what each of its users says in full. */
 export interface KubeconfigFiles {
   readonly kubeconfig: KubeConfig
-  /** The `user` of the current context as it stands in its file. Undefined: there is none. */
-  readonly currentUser: () => unknown
+  /** The `user` of the current context as it stands in its file, with absolute paths. Undefined: there is none. */
+  readonly currentUser: () => { readonly name: string; readonly user: unknown } | undefined
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface Where {
+  /** Undefined: `$KUBECONFIG`, then `~/.kube/config`. */
+  readonly path: string | undefined
+  readonly env: Env
+  /** Where the kubelet mounts the credentials of a pod. */
+  readonly serviceAccountFolder: string
 }
 
 /**
- * Reads a file, or what kubectl would read: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account. Throws an
- * Error that says what is missing.
+ * Reads a file, or those that kubectl would read; where they say nothing at all, the account of the pod that this runs in
+ * (k8s.io/client-go/tools/clientcmd/merged_client_builder.go). Throws an Error that says what is missing.
  */
-export async function loadKubeconfig(path: string | undefined): Promise<KubeconfigFiles> {
+export async function loadKubeconfig({ path, env, serviceAccountFolder }: Where): Promise<KubeconfigFiles> {
   const create = await kubeconfigs()
   const kubeconfig = create()
-  const listed = (process.env.KUBECONFIG ?? '').split(delimiter).filter(Boolean)
-  if (path !== undefined) kubeconfig.loadFromFile(path)
-  else if (listed.length > 0) loadAll(kubeconfig, listed, create)
-  else kubeconfig.loadFromDefault()
-  // What client-node makes up when it finds nothing: http://localhost:8080.
-  if (kubeconfig.getCurrentContext() === 'loaded-context') {
-    throw new Error('there is no kubeconfig: name a file, set KUBECONFIG or write ~/.kube/config')
+  const paths = path === undefined ? defaultPaths(env) : [path]
+  const files = path === undefined ? paths.filter((each) => existsSync(each)) : paths
+  for (const file of files) merge(kubeconfig, file, create)
+  if (isEmpty(kubeconfig)) {
+    const pod = podKubeconfig(serviceAccountFolder, env)
+    if (pod !== undefined) kubeconfig.loadFromString(JSON.stringify(pod))
+    else if (files.length === 0) throw new Error(`there is no kubeconfig: ${missing(paths, env)}`)
   }
-  // client-node refuses plain HTTP (`kubectl proxy`) unless told to skip what plain HTTP does not have.
-  kubeconfig.clusters = kubeconfig.clusters.map((cluster) =>
-    cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
-  )
-  return { kubeconfig, currentUser: () => (kubeconfig.getCurrentUser() as FullUser | null)?.written }
+  return { kubeconfig, currentUser: () => writtenBy(kubeconfig.getCurrentUser()) }
 }
+
+const listed = (env: Env): readonly string[] => (env.KUBECONFIG ?? '').split(delimiter).filter(Boolean)
+
+function defaultPaths(env: Env): readonly string[] {
+  const home = env.HOME || env.USERPROFILE
+  if (listed(env).length > 0) return listed(env)
+  return home ? [join(home, '.kube', 'config')] : []
+}
+
+const missing = (paths: readonly string[], env: Env): string =>
+  listed(env).length > 0
+    ? `KUBECONFIG names ${paths.join(' and ')}`
+    : 'name a file, set KUBECONFIG or write ~/.kube/config'
+
+const isEmpty = ({ clusters, users, contexts, currentContext }: KubeConfig): boolean =>
+  clusters.length + users.length + contexts.length === 0 && !currentContext
 
 interface FullUser extends User {
   /** As it stands in the file. */
   readonly written?: unknown
 }
 
+const writtenBy = (user: FullUser | null) =>
+  user === null ? undefined : { name: user.name, user: user.written }
+
 /**
- * Makes empty kubeconfigs that read more than `@kubernetes/client-node` does, which drops `tokenFile` and most of what a
- * user says about impersonation, and leaves some paths relative to where the program was started.
+ * Makes empty kubeconfigs that keep what `@kubernetes/client-node` drops (`tokenFile`, most of what a user says about
+ * impersonation), and whose paths are those that client-go finds.
  */
 async function kubeconfigs(): Promise<() => KubeConfig> {
   const [{ KubeConfig }, { parse }] = await Promise.all([import('@kubernetes/client-node'), import('yaml')])
@@ -49,10 +74,6 @@ async function kubeconfigs(): Promise<() => KubeConfig> {
     const kubeconfig = new KubeConfig()
     const read = kubeconfig.loadFromString.bind(kubeconfig)
     const makeAbsolute = kubeconfig.makePathsAbsolute.bind(kubeconfig)
-    kubeconfig.addAuthenticator({
-      isAuthProvider: (user) => tokenFileOf(user) !== undefined,
-      applyAuthentication: applyTokenFile,
-    })
     // Every way to load goes through these two.
     kubeconfig.loadFromString = (text, options) => {
       const document = withoutQuotes(() => {
@@ -62,13 +83,16 @@ async function kubeconfigs(): Promise<() => KubeConfig> {
         return parsed
       })
       const users = own(document, 'users')
-      kubeconfig.users = kubeconfig.users.map((user, index) =>
-        completed(user, own(Array.isArray(users) ? users[index] : undefined, 'user')),
-      )
+      kubeconfig.users = kubeconfig.users.map((user, index): FullUser => {
+        const written = own(Array.isArray(users) ? users[index] : undefined, 'user')
+        return { ...user, written }
+      })
     }
     kubeconfig.makePathsAbsolute = (folder) => {
       makeAbsolute(folder)
-      kubeconfig.users = kubeconfig.users.map((user) => resolved(user, folder))
+      kubeconfig.users = kubeconfig.users.map(
+        (user: FullUser): FullUser => ({ ...user, written: resolved(user.written, folder) }),
+      )
     }
     return kubeconfig
   }
@@ -80,78 +104,48 @@ function withoutQuotes<T>(parse: () => T): T {
     return parse()
   } catch (error) {
     // What client-node says of its own has names at most; parsers have errors of other kinds.
-    if (!(error instanceof Error) || ['Error', 'TypeError'].includes(error.name)) throw error
+    if (error instanceof Error && error.name === 'Error') throw error
+    if (!(error instanceof Error) || error.name === 'TypeError')
+      throw new Error('the kubeconfig is not as it must be')
     const [, line] = /\bline (\d+)|\((\d+):\d+\)/.exec(error.message)?.filter(Boolean) ?? []
     throw new Error(`the kubeconfig is no YAML${line === undefined ? '' : `: line ${line}`}`)
   }
-}
-
-/** Whom to impersonate is for us to say. A token in a file is stronger than one beside it (clientcmd/api/v1/types.go). */
-function completed({ impersonateUser: _, ...user }: User, written: unknown): FullUser {
-  const tokenFile = filledAt(written, 'tokenFile')
-  if (tokenFile === undefined) return { ...user, written }
-  const { token: __, ...rest } = user
-  return { ...rest, authProvider: { name: TOKEN_FILE, path: tokenFile }, written }
 }
 
 /**
  * From the folder of the file, as client-go does: a command only when it is a path
  * (k8s.io/client-go/tools/clientcmd/loader.go, `GetAuthInfoFileReferences`).
  */
-function resolved(user: User, folder: string): User {
-  // Absolute in any case: "./plugin" must not become a name to look for on the PATH.
-  const from = (path: string) => resolve(folder, path)
-  const exec: unknown = user.exec
-  const command = filledAt(exec, 'command')
-  const tokenFile = tokenFileOf(user)
-  return {
-    ...user,
-    ...(tokenFile === undefined ? {} : { authProvider: { name: TOKEN_FILE, path: from(tokenFile) } }),
-    ...(command?.includes(sep) && isObject(exec) ? { exec: { ...exec, command: from(command) } } : {}),
-  }
-}
-
-const TOKEN_FILE = 'mintonce-token-file'
-
-const tokenFileOf = ({ authProvider }: User): string | undefined =>
-  own(authProvider, 'name') === TOKEN_FILE ? textAt(authProvider, 'path') : undefined
-
-/**
- * Read for every request: whoever rotates it need not tell us. Rejects with an Error that may be shown where there is no
- * token: without one the call would be nobody's.
- */
-async function applyTokenFile(user: User, options: RequestOptions): Promise<void> {
-  const path = tokenFileOf(user) ?? ''
-  const refused = (what: string, cause?: unknown) =>
-    Object.assign(new Error(`the tokenFile ${path} of the kubeconfig ${what}`, { cause }), {
-      code: TOKEN_FILE_CODE,
-    })
-  const text = await readFile(path, 'utf8').catch((cause) => {
-    throw refused('cannot be read', cause)
+function resolved(user: unknown, folder: string): unknown {
+  if (!isObject(user)) return user
+  const files = ['tokenFile', 'client-certificate', 'client-key'].flatMap((field) => {
+    const path = filledAt(user, field)
+    return path === undefined ? [] : [[field, resolve(folder, path)] as const]
   })
-  const token = text.trim()
-  if (token === '') throw refused('is empty')
-  options.headers = { ...options.headers, Authorization: `Bearer ${token}` }
+  const exec = own(user, 'exec')
+  const command = filledAt(exec, 'command')
+  // Absolute in any case: "./plugin" must not become a name to look for on the PATH.
+  const program =
+    command?.includes(sep) && isObject(exec) ? { exec: { ...exec, command: resolve(folder, command) } } : {}
+  return { ...user, ...Object.fromEntries(files), ...program }
 }
-
-/** Of errors that may be shown. */
-export const TOKEN_FILE_CODE = 'TOKEN_FILE'
 
 /**
  * As client-go merges them (k8s.io/client-go/tools/clientcmd/loader.go): whoever is named first counts, also for the
- * current context, and a file that is not there is passed over.
+ * current context.
  */
-function loadAll(into: KubeConfig, paths: readonly string[], create: () => KubeConfig): void {
-  const files = paths.filter((path) => existsSync(path))
-  if (files.length === 0) throw new Error(`there is no kubeconfig: KUBECONFIG names ${paths.join(' and ')}`)
-  for (const file of files) {
-    const one = create()
+function merge(into: KubeConfig, file: string, create: () => KubeConfig): void {
+  const one = create()
+  try {
     one.loadFromFile(file)
-    into.clusters = merged(into.clusters, one.clusters)
-    into.users = merged(into.users, one.users)
-    into.contexts = merged(into.contexts, one.contexts)
-    into.currentContext ||= one.currentContext
+  } catch (error) {
+    const code = codeOf(error)
+    throw code === undefined ? error : new Error(`the kubeconfig ${file} cannot be read (${code})`)
   }
+  into.clusters = merged(into.clusters, one.clusters)
+  into.users = merged(into.users, one.users)
+  into.contexts = merged(into.contexts, one.contexts)
+  into.currentContext ||= one.currentContext
 }
 
 const merged = <T extends { readonly name: string }>(known: readonly T[], more: readonly T[]): T[] => [

@@ -1,11 +1,12 @@
-import type { RequestOptions } from 'node:https'
-import type { Cluster, KubeConfig } from '@kubernetes/client-node'
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
-import { createExecCredential, type PluginTerminal } from './node-exec-credential.ts'
+import type { PluginTerminal } from './node-exec-credential.ts'
 import { createHttpsClient, type HeaderLists, type HttpsClient, type TlsOptions } from './node-https.ts'
 import { type Impersonation, impersonationHeaders, impersonationOf } from './node-impersonation.ts'
-import { loadKubeconfig, TOKEN_FILE_CODE } from './node-kubeconfig-files.ts'
+import { type IdentitySource, identityOf, SAFE_CODES, trustIn } from './node-kubeconfig-credentials.ts'
+import { loadKubeconfig } from './node-kubeconfig-files.ts'
+import { SERVICE_ACCOUNT_FOLDER } from './node-pod.ts'
 
 interface KubeconfigOptions {
   /** Undefined: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account, as kubectl looks. */
@@ -18,6 +19,8 @@ interface KubeconfigOptions {
   readonly impersonate?: Impersonation | undefined
   /** What an exec plug-in may use of the terminal. Nothing, unless said. */
   readonly terminal?: PluginTerminal | undefined
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly serviceAccountFolder?: string
 }
 
 /** A cluster as a kubeconfig names it. */
@@ -36,45 +39,52 @@ const SILENT: PluginTerminal = { stdin: false, stderr: false }
 /**
  * The Kubernetes API as a kubeconfig reaches it: tokens, client certificates and exec plug-ins, asked for every
  * request. `@kubernetes/client-node` reads it, and is loaded only here: it costs more than everything else together.
- * Throws an Error that says what is missing. Credentials that cannot be had, from an exec plug-in that fails for
- * example, reject a request with the code `NO_CREDENTIALS` before it is sent.
+ * Throws an Error that says what is missing or wrong, and holds no credential. Credentials that cannot be had, from an
+ * exec plug-in that fails for example, reject a request with the code `NO_CREDENTIALS` before it is sent.
  */
 export async function openKubeconfig({
   path,
   impersonate,
   terminal = SILENT,
+  env = process.env,
+  serviceAccountFolder = SERVICE_ACCOUNT_FOLDER,
   ...chosen
 }: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
-  const { kubeconfig, currentUser } = await loadKubeconfig(path)
+  const { kubeconfig, currentUser } = await loadKubeconfig({ path, env, serviceAccountFolder })
   const { cluster, namespace } = choose(kubeconfig, chosen)
-  if (cluster.proxyUrl) {
-    // Going around a proxy that somebody asked for would be worse than not going.
-    throw new Error(`cluster ${cluster.name} of the kubeconfig has a proxy-url, which is not supported`)
-  }
-  const whom = impersonationOf(currentUser(), impersonate)
-  runPluginsOurselves(kubeconfig, cluster, terminal)
+  const user = currentUser()
+  const whom = impersonationOf(user?.user, impersonate)
+  const source = identityOf(user?.user, { name: user?.name ?? '', cluster, terminal })
+  // What is wrong with it is told now, and a program is asked when it is needed.
+  trustIn(cluster)
+  if (!source.isProgram) await source.read()
 
   const more = whom === undefined ? {} : impersonationHeaders(whom)
-  let client: (HttpsClient & { readonly key: string }) | undefined
-  const connected = (tls: TlsOptions): HttpsClient => {
-    const key = keyOf(tls)
-    if (client?.key === key) return client
-    client?.close()
-    client = { ...createHttpsClient(cluster.server, tls), key }
-    return client
-  }
+  const connected = connector(cluster.server)
   return {
     server: cluster.server,
     context: kubeconfig.getCurrentContext(),
     namespace,
     authenticate: async () => {
-      await credentialsOf(kubeconfig)
+      await credentialsOf(source, cluster)
     },
     fetch: async (request) => {
-      const options = await credentialsOf(kubeconfig)
+      const { headers, tls } = await credentialsOf(source, cluster)
       // The request itself: a copy follows its signal weakly, and is never aborted once the original was collected.
-      return connected(tlsOf(options)).fetch(request, { ...headersOf(options), ...more })
+      return connected(tls).fetch(request, { ...headers, ...more })
     },
+  }
+}
+
+/** One client at a time, and another one when its TLS is another. */
+function connector(server: string): (tls: TlsOptions) => HttpsClient {
+  let client: (HttpsClient & { readonly key: string }) | undefined
+  return (tls) => {
+    const key = JSON.stringify(Object.entries(tls))
+    if (client?.key === key) return client
+    client?.close()
+    client = { ...createHttpsClient(server, tls), key }
+    return client
   }
 }
 
@@ -97,54 +107,51 @@ function choose(
   if (wanted.user && kubeconfig.getCurrentUser() === null) {
     throw new Error(`the kubeconfig has no user ${wanted.user}`)
   }
-  return { cluster: access, namespace: wanted.namespace || 'default' }
+  return {
+    cluster: { ...access, server: serverOf(access, kubeconfig.getCurrentUser()) },
+    namespace: wanted.namespace || 'default',
+  }
 }
 
-const OUR_EXEC = 'mintonce-exec'
-
-/** In place of client-node's own, which is asked first for every user that has an `exec`. */
-function runPluginsOurselves(kubeconfig: KubeConfig, cluster: Cluster, terminal: PluginTerminal): void {
-  const exec: unknown = kubeconfig.getCurrentUser()?.exec
-  if (exec === undefined || exec === null) return
-  const apply = createExecCredential(exec, cluster, terminal)
-  kubeconfig.users = kubeconfig.users.map((user) =>
-    user.exec ? { ...user, exec: undefined, authProvider: { name: OUR_EXEC } } : user,
-  )
-  kubeconfig.addAuthenticator({
-    isAuthProvider: ({ authProvider }) => authProvider?.name === OUR_EXEC,
-    applyAuthentication: (_user, options) => apply(options),
-  })
+/**
+ * An address without a scheme means HTTPS where there is something of TLS, as for client-go (k8s.io/client-go/rest/url_utils.go),
+ * which takes plain HTTP otherwise: not so here, where that would send a token in the clear by oversight.
+ */
+function serverOf(cluster: Cluster, user: User | null): string {
+  const { name, server, caFile, caData, skipTLSVerify, proxyUrl } = cluster
+  const whose = `cluster ${name} of the kubeconfig`
+  // Going around a proxy that somebody asked for would be worse than not going.
+  if (proxyUrl) throw new Error(`${whose} has a proxy-url, which is not supported`)
+  const hasTls = [caFile, caData, skipTLSVerify, user?.certFile, user?.certData].some(Boolean)
+  const address = server.includes('://') ? server : `${hasTls ? 'https://' : ''}${server}`
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Error(`the server of ${whose} is no address: https://HOST:PORT`)
+  }
+  // Not repeated: what it says may be a password.
+  if (url.username || url.password)
+    throw new Error(`the server of ${whose} has a user in its address, which is not supported`)
+  if (url.search || url.hash) throw new Error(`the server of ${whose} has more than a path after its address`)
+  return address
 }
 
-async function credentialsOf(kubeconfig: KubeConfig): Promise<RequestOptions> {
-  const options: RequestOptions = {}
+interface Credentials {
+  readonly headers: HeaderLists
+  readonly tls: TlsOptions
+}
+
+async function credentialsOf(source: IdentitySource, cluster: Cluster): Promise<Credentials> {
   try {
-    await kubeconfig.applyToHTTPSOptions(options)
+    const { token, cert, key } = await source.read()
+    return {
+      headers: token === undefined ? {} : { authorization: [`Bearer ${token}`] },
+      tls: { ...trustIn(cluster), ...(cert === undefined || key === undefined ? {} : { cert, key }) },
+    }
   } catch (cause) {
     // Words of ours are shown; others may quote what was read.
-    const isOurs = ['EXEC_PLUGIN', TOKEN_FILE_CODE].includes(codeOf(cause) ?? '')
+    const isOurs = SAFE_CODES.has(codeOf(cause) ?? '')
     const why = isOurs && cause instanceof Error ? `: ${cause.message}` : ''
     const error = new Error(`no credentials for the Kubernetes API${why}`, { cause })
     throw Object.assign(error, { code: 'NO_CREDENTIALS' })
   }
-  return options
 }
-
-/** Through `Headers`, which takes the line's end off what was read from a file. */
-function headersOf({ headers, auth }: RequestOptions): HeaderLists {
-  const given = Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name, String(value)])
-  const basic: [string, string][] = auth
-    ? [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`]]
-    : []
-  return Object.fromEntries([...new Headers(given), ...basic].map(([name, value]) => [name, [value]]))
-}
-
-function tlsOf(options: RequestOptions): TlsOptions {
-  const { ca, cert, key, passphrase, pfx, servername, rejectUnauthorized } = options
-  const given = { ca, cert, key, passphrase, pfx, servername, rejectUnauthorized }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-}
-
-/** Equal for equal TLS: connections are reused until a plug-in hands out another certificate. */
-const keyOf = (tls: TlsOptions): string =>
-  JSON.stringify(Object.entries(tls).map(([name, value]) => [name, String(value)]))

@@ -65,6 +65,13 @@ describe('a release has landed', () => {
   test.each([
     ['it is suspended', { spec: { suspend: true } }],
     ['it has no generation', { metadata: release.metadata }],
+    [
+      'nothing says a generation',
+      {
+        metadata: release.metadata,
+        status: { conditions: ready({}).status.conditions.map(({ observedGeneration: _, ...each }) => each) },
+      },
+    ],
     ['it has a later generation', { metadata: { ...release.metadata, generation: 4 } }],
     ['it has no status', { status: undefined }],
     ['it has an empty status', { status: {} }],

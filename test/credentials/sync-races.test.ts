@@ -35,6 +35,13 @@ const declareOld = () =>
 describe('a delete', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['declares the account again', declareOld],
+    [
+      'declares it again and has landed',
+      async () => {
+        await declareOld()
+        await place.deployed()
+      },
+    ],
     ['is suspended', () => place.changeRelease(({ spec }) => Object.assign(spec, { suspend: true }))],
     [
       'takes values from the Secret',

@@ -89,6 +89,12 @@ describe('a wired list', () => {
       [{ ...etl, name: 'clickhouse-event.etl.account' }],
     ],
     [
+      'a Secret of a release whose name begins like it stays',
+      [{ ...etl, name: `${RELEASE}-2.etl.account` }],
+      [],
+      [{ ...etl, name: `${RELEASE}-2.etl.account` }],
+    ],
+    [
       'a Secret that is no account Secret stays',
       [{ ...etl, name: `${RELEASE}.etl` }],
       [],

@@ -51,6 +51,21 @@ test('a sync answers 200 with what it did, and names who asked in the record', a
   })
 })
 
+test('who acts as another is recorded with both names', async () => {
+  const { call, argumentsOf, logged } = scriptedApp(NEW)
+  const headers = { ...bearer, 'Impersonate-User': 'bob@example.org' }
+  expect((await call(SYNC, { ...POST, headers })).status).toBe(200)
+  const [[secret] = []] = argumentsOf('createSecret')
+  const history = secret?.metadata.annotations?.['credentials.cozystack.io/history'] ?? ''
+  expect(JSON.parse(history)).toMatchObject([
+    { operation: 'Create', by: 'bob@example.org', impersonator: 'jane@example.org' },
+  ])
+  expect(logged.find(({ event }) => event === 'sync')?.fields).toMatchObject({
+    user: 'bob@example.org',
+    impersonator: 'jane@example.org',
+  })
+})
+
 test('one with nothing to do writes nothing, whatever proxies may think of it', async () => {
   const canonical = { ...rules, format: { ...rules.format, canonical: /./ } }
   const { call, writes } = scriptedApp({}, { web: canonical })

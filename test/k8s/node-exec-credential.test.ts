@@ -1,8 +1,7 @@
-import type { RequestOptions } from 'node:https'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createExecCredential } from '../../src/k8s/node-exec-credential.ts'
-import { temporaryFolder } from './loopback.ts'
+import { createAuthority, temporaryFolder } from './loopback.ts'
 
 // The contract: k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go and plugin/pkg/client/auth/exec/exec.go.
 const V1 = 'client.authentication.k8s.io/v1'
@@ -18,17 +17,19 @@ const answering = (answer: unknown) => ({
 
 const credential = (status: object, apiVersion = V1) => ({ apiVersion, kind: 'ExecCredential', status })
 
-async function applied(exec: object, cluster: object = CLUSTER): Promise<RequestOptions> {
-  const options: RequestOptions = { headers: { Accept: 'a' } }
-  await createExecCredential(exec, cluster as typeof CLUSTER, SILENT)(options)
-  return options
-}
+const answered = (exec: object, cluster: object = CLUSTER) =>
+  createExecCredential(exec, cluster as typeof CLUSTER, SILENT)()
+
+const pairOf = async (name: string) =>
+  (await createAuthority(await temporaryFolder(), 'authority')).issue(name)
 
 /** The KUBERNETES_EXEC_INFO that a plug-in finds, which hands it out as its token. */
 async function infoFor(exec: object, cluster: object = CLUSTER): Promise<unknown> {
   const script = `printf '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"%s"}}' "$(printf %s "$KUBERNETES_EXEC_INFO" | od -An -tx1 | tr -d ' \\n')"`
-  const { headers } = await applied({ apiVersion: V1, command: 'sh', args: ['-c', script], ...exec }, cluster)
-  const [, hex = ''] = /^Bearer (.*)$/.exec(String(Object(headers).Authorization)) ?? []
+  const { token: hex = '' } = await answered(
+    { apiVersion: V1, command: 'sh', args: ['-c', script], ...exec },
+    cluster,
+  )
   return JSON.parse(Buffer.from(hex, 'hex').toString())
 }
 
@@ -57,14 +58,14 @@ describe('what a plug-in is told', () => {
 })
 
 describe('what it answers', () => {
-  test('a token goes with what is there already', async () => {
-    const options = await applied(answering(credential({ token: 'token-1' })))
-    expect(options).toEqual({ headers: { Accept: 'a', Authorization: 'Bearer token-1' } })
+  test('a token', async () => {
+    expect(await answered(answering(credential({ token: 'token-1' })))).toEqual({ token: 'token-1' })
   })
 
   test('a certificate comes with its key', async () => {
-    const status = { clientCertificateData: 'CERT', clientKeyData: 'KEY' }
-    expect(await applied(answering(credential(status)))).toMatchObject({ cert: 'CERT', key: 'KEY' })
+    const { cert, key } = await pairOf('jane')
+    const status = { clientCertificateData: cert, clientKeyData: key }
+    expect(await answered(answering(credential(status)))).toEqual({ cert, key })
   })
 
   test('is kept until it expires', async () => {
@@ -73,20 +74,15 @@ describe('what it answers', () => {
     const asked = async (expiry: string, name: string) => {
       const env = [{ name: 'EXPIRY', value: expiry }]
       const exec = { apiVersion: V1, command: 'sh', args: ['-c', script, join(folder, name)], env }
-      const apply = createExecCredential(exec, CLUSTER, SILENT)
+      const ask = createExecCredential(exec, CLUSTER, SILENT)
       const tokens: unknown[] = []
       for (let calls = 0; calls < 2; calls += 1) {
-        const options: RequestOptions = {}
-        await apply(options)
-        tokens.push(Object(options.headers).Authorization)
+        tokens.push((await ask()).token)
       }
       return tokens
     }
-    expect(await asked('', 'never')).toEqual(['Bearer t-1', 'Bearer t-1'])
-    expect(await asked(',"expirationTimestamp":"2020-01-01T00:00:00Z"', 'past')).toEqual([
-      'Bearer t-1',
-      'Bearer t-2',
-    ])
+    expect(await asked('', 'never')).toEqual(['t-1', 't-1'])
+    expect(await asked(',"expirationTimestamp":"2020-01-01T00:00:00Z"', 'past')).toEqual(['t-1', 't-2'])
   })
 
   test.each([
@@ -97,13 +93,30 @@ describe('what it answers', () => {
     ['an empty status', credential({})],
     ['a key without its certificate', credential({ clientKeyData: 'secret-token' })],
     ['a token that is none', credential({ token: 7 })],
+    // `Headers` and `node:http` quote what they cannot send.
+    ['a token with a newline in it', credential({ token: 'secret-\ntoken', note: 'secret-token' })],
+    ['a token with a newline after it', credential({ token: 'secret-token\n' })],
+    ['a token with a space', credential({ token: 'secret-token x' })],
+    ['a token beyond ASCII', credential({ token: 'secret-token\u00fc' })],
+    [
+      'a certificate that is none',
+      credential({ clientCertificateData: 'secret-token', clientKeyData: 'secret-token' }),
+    ],
   ])('%s is no credential, and is not repeated in the error', async (_what, answer) => {
-    const error = await applied(answering(answer)).catch((reason: unknown) => reason)
+    const error = await answered(answering(answer)).catch((reason: unknown) => reason)
     expect(error).toMatchObject({
       code: 'EXEC_PLUGIN',
       message: expect.stringMatching(/^the exec plug-in sh /),
     })
     expect(String(error)).not.toContain('secret-token')
+  })
+
+  test('a certificate with the key of another is no credential', async () => {
+    const [{ cert }, { key }] = await Promise.all([pairOf('jane'), pairOf('joe')])
+    const status = { clientCertificateData: cert, clientKeyData: key }
+    await expect(answered(answering(credential(status)))).rejects.toThrow(
+      'the exec plug-in sh answered no certificate and key in PEM that belong together',
+    )
   })
 
   test.each([
@@ -116,6 +129,6 @@ describe('what it answers', () => {
     ['no command', {}, 'has no command'],
     ['a person that is not there', { command: 'sh', interactiveMode: 'Always' }, 'wants to ask'],
   ])('%s is told', async (_what, exec, message) => {
-    await expect(applied({ apiVersion: V1, ...exec })).rejects.toThrow(message)
+    await expect(answered({ apiVersion: V1, ...exec })).rejects.toThrow(message)
   })
 })

@@ -12,5 +12,8 @@ export const SETTINGS = {
   MINTONCE_DEADLINE_SECONDS: '50',
   MINTONCE_GRACE_SECONDS: '1',
   MINTONCE_EVENTS_KEYS: EVENTS_KEY,
+  // A token of the function's own ServiceAccount stands for one of an event source.
+  MINTONCE_EVENTS_AUDIENCE: 'mintonce',
+  MINTONCE_EVENTS_SENDERS: 'system:serviceaccount:mintonce:mintonce',
   MINTONCE_FLUX_KEYS: FLUX_KEY,
 } as const

@@ -59,6 +59,15 @@ export function hints({ backend, tenant }: Contract): void {
       await expectSeeded(two, answer)
     })
 
+    test('by the token of its source, which the cluster reviews', async () => {
+      const acme = await shop()
+      const { headers, body } = binary(release(acme))
+      const token = await backend().tokenOf('mintonce', 'mintonce')
+      await expectSeeded(acme, await post('/events', { ...headers, Authorization: `Bearer ${token}` }, body))
+      const broken = `Bearer ${token.slice(0, -4)}AAAA`
+      expect((await post('/events', { ...headers, Authorization: broken }, body)).status).toBe(401)
+    })
+
     test('about something else, or nothing that is there, is done with', async () => {
       const acme = await tenant()
       for (const event of [
