@@ -133,7 +133,7 @@ function isSignedBy(socket: TLSSocket, authority: string): boolean {
   try {
     return (authority.match(PEM_CERTIFICATE) ?? [])
       .map((block) => new X509Certificate(block))
-      .some((each) => shown !== undefined && shown.checkIssued(each) && shown.verify(each.publicKey))
+      .some((each) => shown?.checkIssued(each) === true && shown.verify(each.publicKey))
   } catch {
     // An authority that cannot be read vouches for nobody.
     return false

@@ -46,8 +46,8 @@ function extraOf(user: unknown): Extra {
   return Object.fromEntries(Object.keys(value).map((key) => [key, listAt(value, key, field)]))
 }
 
-/** Nothing that ends a header's line (RFC 9110, section 5.5). */
-const isLine = (value: unknown): value is string => typeof value === 'string' && !/\p{Cc}/u.test(value)
+/** Nothing that ends a header's line, and not just spaces, which are no value at all (RFC 9110, section 5.5). */
+const isLine = (value: unknown): value is string => typeof value === 'string' && !/\p{Cc}|^\s+$/u.test(value)
 
 const wrong = (field: string): Error =>
   new Error(`${field} of the user of the kubeconfig is not as it must be`)

@@ -1,10 +1,11 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Impersonation } from '../../src/k8s/node-impersonation.ts'
 import { openKubeconfig } from '../../src/k8s/node-kubeconfig.ts'
+import { kubeconfig } from './kubeconfig-file.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
 
@@ -13,26 +14,6 @@ beforeAll(() => import('@kubernetes/client-node'), 60_000)
 vi.setConfig({ testTimeout: 20_000 })
 
 const VERSION = new Request('https://kubernetes.default.svc/version')
-
-interface Parts {
-  readonly cluster: object
-  readonly user?: object
-  readonly context?: string
-}
-
-/** A kubeconfig, in JSON, which is YAML too. */
-async function kubeconfig(file: string, { cluster, user = {}, context = 'one' }: Parts): Promise<string> {
-  const content = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': context,
-    clusters: [{ name: `${context}-cluster`, cluster }],
-    users: [{ name: `${context}-user`, user }],
-    contexts: [{ name: context, context: { cluster: `${context}-cluster`, user: `${context}-user` } }],
-  }
-  await writeFile(file, JSON.stringify(content))
-  return file
-}
 
 /** A server that answers with who asked, as it sees it. */
 async function secured() {
@@ -83,8 +64,9 @@ describe('a user of a kubeconfig', () => {
     const { url, authority, folder, file } = await secured()
     const cluster = { server: url, 'certificate-authority': authority.caFile }
     const user = { token: 'beside', tokenFile: 'tokens/jane' }
-    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) })
     await mkdir(join(folder, 'tokens'))
+    await writeFile(join(folder, 'tokens/jane'), 'token-0\n')
+    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) })
     for (const token of ['token-1', 'token-2']) {
       await writeFile(join(folder, 'tokens/jane'), `${token}\n`)
       expect(await asked(access)).toEqual({ bearer: `Bearer ${token}` })
@@ -92,27 +74,36 @@ describe('a user of a kubeconfig', () => {
   })
 
   test.each([
-    ['missing', undefined, 'cannot be read'],
+    ['missing', undefined, 'cannot be read (ENOENT)'],
     ['empty', ' \n', 'is empty'],
-  ])('with a tokenFile that is %s sends nothing, and is told why', async (_what, content, why) => {
-    const { url, received, folder, file } = await secured()
-    const user = { token: 'beside', tokenFile: 'token' }
-    if (content !== undefined) await writeFile(join(folder, 'token'), content)
-    const access = await openKubeconfig({ path: await kubeconfig(file, { cluster: { server: url }, user }) })
-    await expect(access.fetch(VERSION)).rejects.toMatchObject({
-      code: 'NO_CREDENTIALS',
-      message: `no credentials for the Kubernetes API: the tokenFile ${join(folder, 'token')} of the kubeconfig ${why}`,
-    })
-    expect(received).toEqual([])
-  })
+    ['of two lines', 'c3RvcmVk\nc3RvcmVk\n', 'is none that a header can hold'],
+  ])(
+    'with a tokenFile that has come to be %s sends nothing, and is told why',
+    async (_what, content, why) => {
+      const { url, received, folder, file } = await secured()
+      const user = { token: 'beside', tokenFile: 'token' }
+      const path = await kubeconfig(file, { cluster: { server: url }, user })
+      await writeFile(join(folder, 'token'), 'token-1\n')
+      const access = await openKubeconfig({ path })
+      if (content === undefined) await rm(join(folder, 'token'))
+      else await writeFile(join(folder, 'token'), content)
+      const message = `the tokenFile ${join(folder, 'token')} of the kubeconfig ${why}`
+      await expect(access.fetch(VERSION)).rejects.toMatchObject({
+        code: 'NO_CREDENTIALS',
+        message: `no credentials for the Kubernetes API: ${message}`,
+      })
+      await expect(openKubeconfig({ path })).rejects.toThrow(new Error(message))
+      expect(received).toEqual([])
+    },
+  )
 
-  test('with a name and a password sends both', async () => {
+  // k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go, UpdateTransportConfig.
+  test('with a token asks no exec plug-in', async () => {
     const { url, authority, file } = await secured()
     const cluster = { server: url, 'certificate-authority': authority.caFile }
-    const user = { username: 'Aladdin', password: 'open sesame' }
-    // RFC 7617, section 2.
+    const user = { token: 'token-1', exec: { command: '/nowhere' } }
     expect(await asked(await openKubeconfig({ path: await kubeconfig(file, { cluster, user }) }))).toEqual({
-      bearer: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
+      bearer: 'Bearer token-1',
     })
   })
 })
@@ -188,6 +179,7 @@ describe('whom to impersonate', () => {
     [{ 'as-user-extra': { a: ['b'] } }, 'without as'],
     [{ as: 7 }, 'as of the user'],
     [{ as: 'jane\n' }, 'as of the user'],
+    [{ as: ' ' }, 'as of the user'],
     [{ as: 'jane', 'as-groups': 'a' }, 'as-groups of the user'],
     [{ as: 'jane', 'as-groups': ['a', 7] }, 'as-groups of the user'],
     [{ as: 'jane', 'as-user-extra': { team: 'a' } }, 'as-user-extra'],
@@ -325,10 +317,6 @@ describe('a cluster of a kubeconfig', () => {
 })
 
 describe('which cluster', () => {
-  const environment = (name: string, value: string) => {
-    vi.stubEnv(name, value)
-    onTestFinished(() => void vi.unstubAllEnvs())
-  }
   const at = (port: number) => ({ cluster: { server: `https://127.0.0.1:${port}` } })
 
   test('is the named context, and a missing one is an error', async () => {
@@ -341,9 +329,9 @@ describe('which cluster', () => {
     const folder = await temporaryFolder()
     const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
     const second = await kubeconfig(join(folder, 'second'), { ...at(2), context: 'two' })
-    environment('KUBECONFIG', `${first}:${second}`)
-    expect(await openKubeconfig()).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
-    expect(await openKubeconfig({ context: 'two' })).toMatchObject({ server: 'https://127.0.0.1:2' })
+    const env = { KUBECONFIG: `${first}:${second}` }
+    expect(await openKubeconfig({ env })).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
+    expect(await openKubeconfig({ env, context: 'two' })).toMatchObject({ server: 'https://127.0.0.1:2' })
   })
 
   // k8s.io/client-go/tools/clientcmd/loader.go, ClientConfigLoadingRules.
@@ -351,10 +339,11 @@ describe('which cluster', () => {
     const folder = await temporaryFolder()
     const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
     const again = await kubeconfig(join(folder, 'again'), { ...at(3), context: 'one' })
-    environment('KUBECONFIG', `${join(folder, 'nowhere')}:${first}:${again}`)
-    expect(await openKubeconfig()).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
-    environment('KUBECONFIG', join(folder, 'nowhere'))
-    await expect(openKubeconfig()).rejects.toThrow(/there is no kubeconfig: KUBECONFIG names .*nowhere/)
+    const env = { KUBECONFIG: `${join(folder, 'nowhere')}:${first}:${again}` }
+    expect(await openKubeconfig({ env })).toMatchObject({ context: 'one', server: 'https://127.0.0.1:1' })
+    await expect(openKubeconfig({ env: { KUBECONFIG: join(folder, 'nowhere') } })).rejects.toThrow(
+      /there is no kubeconfig: KUBECONFIG names .*nowhere/,
+    )
   })
 
   test('is another of the file when it is named, with another user; one that is missing is an error', async () => {
@@ -362,13 +351,13 @@ describe('which cluster', () => {
     const first = await kubeconfig(join(folder, 'first'), { ...at(1), context: 'one' })
     const { url, received } = await serve((_, response) => answerJson(response, {}))
     const second = { cluster: { server: url }, user: { token: 'token-2' }, context: 'two' }
-    environment('KUBECONFIG', `${first}:${await kubeconfig(join(folder, 'second'), second)}`)
-    const access = await openKubeconfig({ cluster: 'two-cluster', user: 'two-user' })
+    const env = { KUBECONFIG: `${first}:${await kubeconfig(join(folder, 'second'), second)}` }
+    const access = await openKubeconfig({ env, cluster: 'two-cluster', user: 'two-user' })
     expect(access).toMatchObject({ context: 'one', server: url })
     await access.fetch(VERSION)
     expect(received[0]?.headers.authorization).toBe('Bearer token-2')
-    await expect(openKubeconfig({ cluster: 'three' })).rejects.toThrow('no cluster three')
-    await expect(openKubeconfig({ user: 'three' })).rejects.toThrow('no user three')
+    await expect(openKubeconfig({ env, cluster: 'three' })).rejects.toThrow('no cluster three')
+    await expect(openKubeconfig({ env, user: 'three' })).rejects.toThrow('no user three')
   })
 
   test('and which namespace: the context’s, or default', async () => {
@@ -402,8 +391,7 @@ describe('which cluster', () => {
   })
 
   test('is nobody’s when there is no kubeconfig: no address is made up', async () => {
-    environment('KUBECONFIG', '')
-    environment('HOME', await temporaryFolder())
-    await expect(openKubeconfig()).rejects.toThrow('there is no kubeconfig')
+    const env = { KUBECONFIG: '', HOME: await temporaryFolder() }
+    await expect(openKubeconfig({ env })).rejects.toThrow('there is no kubeconfig')
   })
 })
