@@ -1,6 +1,7 @@
+import { isBearerToken } from '../core/bearer.ts'
 import type { Fetch } from '../core/deps.ts'
-import { codeOf } from '../core/error-code.ts'
 import { own, parseJson, textAt } from '../core/json.ts'
+import { noToken, type Silence, silenceOf } from './silence.ts'
 
 interface ClientOptions {
   /** Where the function listens: `https://host:port`. */
@@ -66,8 +67,7 @@ export type ClientFailure =
       /** kube-apiserver's aggregation layer says that it never reached the function. */
       readonly undelivered?: true
     }
-  /** No answer. A mint or a revoke may have been stored all the same, unless `code` says that nothing was sent. */
-  | { readonly kind: 'silence'; readonly why: string; readonly code?: string }
+  | Silence
 
 /** The warnings are those of the answer, a refusal's too; silence has none. */
 export type Answer<T> =
@@ -123,22 +123,27 @@ const VERSION = 'v1alpha1'
 /** The function as a typed client. It sends every request once: a mint that is repeated is another mint. */
 export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io' }: ClientOptions): Client {
   const apiVersion = `${group}/${VERSION}`
+  const canSay = token === undefined || isBearerToken(token)
 
   async function call<T>(
     kind: string,
     { method, path, query = {}, body, signal, answeredAs = apiVersion }: Call,
   ): Promise<Answer<T>> {
+    if (!canSay) return { ok: false, failure: noToken, warnings: [] }
     const url = new URL(`/apis/${apiVersion}/namespaces/${path}`, baseUrl)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value)
     }
-    const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` })
-    if (body !== undefined) headers.set('Content-Type', 'application/json')
+    const content = contentOf(body)
+    const headers = {
+      ...content.headers,
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    }
     const request = new Request(url, {
       method,
-      headers,
       redirect: 'manual',
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...content,
+      headers,
       ...(signal === undefined ? {} : { signal }),
     })
     return answerTo(fetch, request, { apiVersion: answeredAs, kind })
@@ -183,6 +188,9 @@ export function createClient({ baseUrl, token, fetch, group = 'core.cozystack.io
   }
 }
 
+const contentOf = (body: unknown) =>
+  body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
 /** Whether this can be the name of a namespace, a release or a credential. */
@@ -205,10 +213,7 @@ async function answerTo<T>(
     answer = await fetch(request)
     text = await answer.text()
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown'
-    const code = codeOf(error)
-    const failure: ClientFailure = { kind: 'silence', why, ...(code === undefined ? {} : { code }) }
-    return { ok: false, failure, warnings: [] }
+    return { ok: false, failure: silenceOf(error), warnings: [] }
   }
   const body = parseJson(text)
   const isExpected = own(body, 'kind') === expected.kind && own(body, 'apiVersion') === expected.apiVersion

@@ -26,10 +26,6 @@ export function codeOf(error: unknown): string | undefined {
   return codeOf(error.cause)
 }
 
-/** Whether a request that failed with this code has certainly not left: nobody can have acted on it. */
-export const isNeverSent = (code: string | undefined): boolean =>
-  code !== undefined && (NEVER_SENT.has(code) || isUntrusted(code))
-
 /** Whether the certificate of the server is what hindered. */
 export const isUntrusted = (code: string): boolean => UNTRUSTED.test(code)
 
@@ -38,5 +34,9 @@ export const markNeverSent = (error: unknown): Error =>
   Object.assign(error instanceof Error ? error : new Error('not sent'), { neverSent: true })
 
 /** Whether a request that failed with this error has certainly not left: it is marked so, or its code says so. */
-export const wasNeverSent = (error: unknown): boolean =>
-  error instanceof Error && (('neverSent' in error && error.neverSent === true) || isNeverSent(codeOf(error)))
+export function wasNeverSent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = codeOf(error)
+  if ('neverSent' in error && error.neverSent === true) return true
+  return code !== undefined && (NEVER_SENT.has(code) || isUntrusted(code))
+}

@@ -98,9 +98,22 @@ function readArgs(flags: readonly Flag[], args: readonly string[]): Given | stri
     const texts = Object.entries(values).map(([name, given]) => [name, [given].flat().map(String)] as const)
     return { values: new Map(texts), positionals }
   } catch (error) {
-    return error instanceof Error ? (error.message.split(/[.\n]\s/, 1)[0] ?? '') : 'not understood'
+    const message = error instanceof Error ? error.message : 'not understood'
+    return missingValue(flags, message) ?? message.split(/[.\n]\s/, 1)[0] ?? ''
   }
 }
+
+/** For a flag at the end, or before another one: there it is "ambiguous" to `parseArgs`. */
+function missingValue(flags: readonly Flag[], message: string): string | undefined {
+  const [, said, alias = said] =
+    /^Option '(-[a-z-]+)(?:, (-[a-z-]+))?.*' argument (?:missing|is ambiguous)/.exec(message) ?? []
+  const flag = flags.find(({ name, short }) => alias === `--${name}` || alias === `-${short}`)
+  if (flag === undefined) return undefined
+  const { name, value = '', values = [value] } = flag
+  return `--${name} needs a value: ${oneOf(values.map((each) => `--${name}=${each}`))}`
+}
+
+const oneOf = (texts: readonly string[]): string => texts.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 
 /** `-n=ns` is `-n ns` for kubectl (github.com/spf13/pflag), and not for `parseArgs`. */
 function plainShorts(args: readonly string[]): string[] {
@@ -164,7 +177,10 @@ function timeoutIn(values: Values): number | undefined {
 /** In the order in which they are told; the first one is. */
 const mistakes = (verb: Verb, { values, positionals }: Given): readonly (string | undefined)[] => [
   // An unset variable in a script must not widen what is asked for: no namespace, no precondition.
-  ...[...values].map(([name, given]) => (given.includes('') ? `--${name} is empty` : undefined)),
+  // Spaces are nothing in a header: nobody would be impersonated.
+  ...[...values].map(([name, given]) =>
+    given.some((text) => !text.trim()) ? `--${name} is empty` : undefined,
+  ),
   ...flagsOf(verb).map((flag) => wrongValue(flag, last(values, flag.name))),
   wrongName(positionals),
   wrongNamespace(last(values, 'namespace')),
@@ -184,7 +200,7 @@ function wrongName([name, ...more]: readonly string[]): string | undefined {
 const wrongValue = ({ name, values }: Flag, given: string | undefined): string | undefined =>
   values === undefined || given === undefined || values.includes(given)
     ? undefined
-    : `--${name} is ${values.join(', ').replace(/, (?=[^,]*$)/, ' or ')}, not ${JSON.stringify(given)}`
+    : `--${name} is ${oneOf(values)}, not ${JSON.stringify(given)}`
 
 const wrongNamespace = (namespace: string | undefined): string | undefined =>
   namespace === undefined || (isName(namespace) && !namespace.includes('.'))

@@ -1,5 +1,6 @@
 import type { ClientFailure } from '../client/client.ts'
-import { isNeverSent, isUntrusted } from '../core/error-code.ts'
+import type { Silence } from '../client/silence.ts'
+import { isUntrusted } from '../core/error-code.ts'
 import type { Verb } from './flags.ts'
 import { visible } from './visible.ts'
 
@@ -43,6 +44,8 @@ interface Asked {
   readonly namespace: string
   readonly group: string
   readonly dryRun: boolean
+  /** The kubeconfig has a plain `http:` address. */
+  readonly isPlain: boolean
 }
 
 /** What a failed call means for who asked. Whatever is not certain to have changed nothing is unknown. */
@@ -61,7 +64,7 @@ export function whatNow({ verb, name }: Pick<Asked, 'verb' | 'name'>): string {
 }
 
 function exitCodeOf(failure: ClientFailure, { dryRun }: Asked): ExitCode {
-  const code = certainCode(failure) ?? EXIT.unknown
+  const code = (failure.kind === 'silence' ? silentCode(failure) : certainCode(failure)) ?? EXIT.unknown
   // Nothing is ever stored in a dry run.
   return dryRun && code === EXIT.unknown ? EXIT.unavailable : code
 }
@@ -76,8 +79,7 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
 }
 
 /** Undefined when it may have been stored all the same. */
-function certainCode(failure: ClientFailure): ExitCode | undefined {
-  if (failure.kind === 'silence') return beforeSending(failure.code)
+function certainCode(failure: Exclude<ClientFailure, Silence>): ExitCode | undefined {
   const { code } = failure
   const known = BY_STATUS[code]
   if (known !== undefined) return known
@@ -101,11 +103,16 @@ const UNCERTAIN = /may have been replaced|^internal error/i
 const isOfFunction = (message: string): boolean =>
   message.includes('nothing was written') || message.startsWith('the Kubernetes API did not answer in time: ')
 
-function beforeSending(code: string | undefined): ExitCode | undefined {
-  if (code === undefined || !isNeverSent(code)) return undefined
+/** Why nothing was sent: who asks, what was to be sent, the server, or the way to it. Undefined when it may have been. */
+function silentCode({ neverSent, code = '' }: Silence): ExitCode | undefined {
+  if (!neverSent) return undefined
   if (code === 'NO_CREDENTIALS') return EXIT.forbidden
-  return isUntrusted(code) ? EXIT.failed : EXIT.unavailable
+  if (code === '' || code.startsWith('ERR_INVALID_')) return EXIT.usage
+  return isUntrusted(code) || isTls(code) ? EXIT.failed : EXIT.unavailable
 }
+
+/** No handshake came about: the server speaks no TLS, or none that we do. */
+const isTls = (code: string): boolean => /^(EPROTO$|ERR_SSL_|ERR_OSSL_)/.test(code)
 
 /** As kubectl words it, where it has words. */
 function messageOf(failure: ClientFailure, { group }: Asked): string {
@@ -113,6 +120,9 @@ function messageOf(failure: ClientFailure, { group }: Asked): string {
     case 'status':
       return `Error from server (${visible(failure.reason)}): ${visible(failure.message)}`
     case 'silence':
+      if (failure.neverSent && isTls(failure.code ?? '')) {
+        return `error: no TLS with the server of the kubeconfig (${failure.code}): nothing was sent`
+      }
       return failure.code === 'NO_CREDENTIALS'
         ? `error: ${visible(failure.why)}`
         : `error: no answer: ${visible(failure.why)}`
@@ -124,13 +134,14 @@ function messageOf(failure: ClientFailure, { group }: Asked): string {
   }
 }
 
-function hintFor(failure: ClientFailure, { verb, namespace, group }: Asked): string | undefined {
+function hintFor(failure: ClientFailure, { verb, namespace, group, isPlain }: Asked): string | undefined {
   if (failure.kind === 'silence') return undefined
   if (failure.kind === 'foreign') {
     if (failure.undelivered || failure.code === 404) {
       return `kubectl get apiservice v1alpha1.${group} says more; --group names another API group.`
     }
-    return undefined
+    // What Go's server answers to plain HTTP on a TLS port (net/http/server.go).
+    return isPlain && failure.code === 400 ? 'Does the server of the kubeconfig want https://?' : undefined
   }
   // In kube-apiserver's words, whatever verb it is (KEP-5284 has several).
   if (failure.code === 403 && failure.message.includes(' cannot impersonate')) {

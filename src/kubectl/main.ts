@@ -1,3 +1,5 @@
+import { fstatSync, statSync, writeSync } from 'node:fs'
+import { codeOf } from '../core/error-code.ts'
 import { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { completionsOf } from './complete.ts'
 import type { Verb } from './flags.ts'
@@ -15,6 +17,7 @@ export async function main(verb: Verb): Promise<void> {
     env: process.env,
     open: openKubeconfig,
     print,
+    whyUnseen,
     isTerminal: process.stdout.isTTY === true,
     say,
     whenInterrupted,
@@ -42,9 +45,24 @@ const print = (text: string): Promise<void> =>
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
 
+/** Node opens `/dev/null` in place of a standard output that is closed (src/node.cc of Node, `PlatformInit`). */
+function whyUnseen(): string | undefined {
+  try {
+    // Of nothing: it is the permission that is asked for.
+    writeSync(1, '')
+    const { rdev } = fstatSync(1)
+    const isNowhere = rdev !== 0 && rdev === statSync('/dev/null', { throwIfNoEntry: false })?.rdev
+    return isNowhere ? 'standard output is closed, or /dev/null' : undefined
+  } catch (error) {
+    return `standard output cannot be written (${codeOf(error) ?? 'no reason'})`
+  }
+}
+
 /** 128 and the number of the signal, as a shell reports it. */
 const SIGNALS = [
+  ['SIGHUP', 129],
   ['SIGINT', 130],
+  ['SIGQUIT', 131],
   ['SIGTERM', 143],
 ] as const
 

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly open: typeof openKubeconfig
   /** To standard output. Rejects when it could not be written. */
   readonly print: (text: string) => Promise<void>
+  /** Why nothing that is printed would be seen. Undefined: it may be. */
+  readonly whyUnseen: () => string | undefined
   readonly isTerminal: boolean
   /** A line to standard error. */
   readonly say: (line: string) => void
@@ -49,6 +51,9 @@ function misused(verb: Verb, message: string, { say }: Surroundings): ExitCode {
 
 async function issue(verb: Verb, asked: Issue, around: Surroundings): Promise<ExitCode> {
   const { say } = around
+  const unseen = showsPassword(verb, asked) ? around.whyUnseen() : undefined
+  if (unseen !== undefined)
+    return misused(verb, `${unseen}: the password would be lost. Nothing was sent`, around)
   const group = asked.target.group ?? (around.env.MINTONCE_API_GROUP || DEFAULT_GROUP)
   if (!isName(group)) return misused(verb, `MINTONCE_API_GROUP: ${group} is no API group`, around)
   let access: KubeconfigAccess
@@ -68,16 +73,28 @@ async function issue(verb: Verb, asked: Issue, around: Surroundings): Promise<Ex
     say(`error: ${visible(wordsOf(error))}`)
     return codeOf(error) === 'NO_CREDENTIALS' ? EXIT.forbidden : EXIT.failed
   }
-  const answer = await call(verb, asked, { access, group, namespace, around })
+  // Until it is printed: what ends the process before that loses it.
+  const relax = asked.dryRun
+    ? undefined
+    : around.whenInterrupted(`interrupted. ${whatNow({ verb, name: asked.name })}`)
+  try {
+    return await callAndTell(verb, asked, { access, group, namespace, around })
+  } finally {
+    relax?.()
+  }
+}
+
+const showsPassword = (verb: Verb, { dryRun }: Issue): boolean => verb === 'mint' && !dryRun
+
+async function callAndTell(verb: Verb, asked: Issue, way: Way): Promise<ExitCode> {
+  const { say } = way.around
+  const { access, group, namespace } = way
+  const { name, dryRun } = asked
+  const answer = await call(verb, asked, way)
   for (const warning of answer.warnings) say(`Warning: ${visible(warning)}`)
-  if (answer.ok) return deliver(verb, asked, answer.value, around)
-  const outcome = outcomeOf(answer.failure, {
-    verb,
-    name: asked.name,
-    namespace,
-    group,
-    dryRun: asked.dryRun,
-  })
+  if (answer.ok) return deliver(verb, asked, answer.value, way.around)
+  const isPlain = access.server.startsWith('http:')
+  const outcome = outcomeOf(answer.failure, { verb, name, namespace, group, dryRun, isPlain })
   for (const line of outcome.lines) say(line)
   return outcome.code
 }
@@ -89,25 +106,14 @@ interface Way {
   readonly around: Surroundings
 }
 
-async function call(
+function call(
   verb: Verb,
   { name, preconditions, dryRun, timeoutMs }: Issue,
-  { access, group, namespace, around }: Way,
+  { access, group, namespace }: Way,
 ): Promise<Answer<Issued>> {
   const client = createClient({ baseUrl: access.server, fetch: named(access.fetch, verb), group })
-  const relax = dryRun ? undefined : around.whenInterrupted(`interrupted. ${whatNow({ verb, name })}`)
-  try {
-    return await client[verb](
-      { namespace, name },
-      {
-        preconditions,
-        dryRun,
-        ...(timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(timeoutMs) }),
-      },
-    )
-  } finally {
-    relax?.()
-  }
+  const limit = timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(timeoutMs) }
+  return client[verb]({ namespace, name }, { preconditions, dryRun, ...limit })
 }
 
 /** Audit logs hold it. */
@@ -125,26 +131,26 @@ async function deliver(
   value: Issued,
   { print, say, isTerminal }: Surroundings,
 ): Promise<ExitCode> {
-  const showsPassword = verb === 'mint' && !asked.dryRun
-  if (!isWhole(value, showsPassword)) {
+  const shows = showsPassword(verb, asked)
+  if (!isWhole(value, shows)) {
     say(`error: the answer is not whole. ${whatNow({ verb, name: asked.name })}`)
     return EXIT.unknown
   }
-  if (showsPassword && isTerminal) say(ON_A_TERMINAL)
+  if (shows && isTerminal) say(ON_A_TERMINAL)
   try {
     await print(render(value, verb, asked))
   } catch (error) {
-    const lost = showsPassword ? `: the password is lost. ${whatNow({ verb, name: asked.name })}` : ''
+    const lost = shows ? `: the password is lost. ${whatNow({ verb, name: asked.name })}` : ''
     say(`error: it is done, and could not be written (${codeOf(error) ?? 'no reason'})${lost}`)
-    return showsPassword ? EXIT.unknown : EXIT.failed
+    return shows ? EXIT.unknown : EXIT.failed
   }
   if (asked.output.as === 'text' && !asked.dryRun) say(afterwards(verb))
   return EXIT.done
 }
 
-const isWhole = (issued: unknown, showsPassword: boolean): boolean =>
+const isWhole = (issued: unknown, shows: boolean): boolean =>
   textAt(issued, 'status', 'username') !== undefined &&
   textAt(issued, 'status', 'issuedAt') !== undefined &&
-  (!showsPassword || Boolean(textAt(issued, 'status', 'password')))
+  (!shows || Boolean(textAt(issued, 'status', 'password')))
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : 'it failed')

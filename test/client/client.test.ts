@@ -163,17 +163,47 @@ describe('what comes back', () => {
     const { client } = clientOf(() =>
       Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
     )
-    const failure = { kind: 'silence', why: 'connect ECONNREFUSED', code: 'ECONNREFUSED' }
+    const failure = { kind: 'silence', why: 'connect ECONNREFUSED', code: 'ECONNREFUSED', neverSent: true }
     expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
   })
 
   test('a broken connection is said to be one, and nothing is sent again', async () => {
-    const { client, requests } = clientOf(() => Promise.reject(new Error('socket hang up')))
-    expect(await client.mint(ADDRESS)).toEqual({
+    const error = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+    const { client, requests } = clientOf(() => Promise.reject(error))
+    expect(await client.mint(ADDRESS)).toStrictEqual({
       ok: false,
-      failure: { kind: 'silence', why: 'socket hang up' },
+      failure: { kind: 'silence', why: 'socket hang up', code: 'ECONNRESET' },
       warnings: [],
     })
     expect(requests).toHaveLength(1)
+  })
+
+  test.each(['a\nb', 'a b', 'a\u00fc', ''])('the token %j is not sent, and not repeated', async (token) => {
+    const fetch = () => Promise.reject(new Error('asked'))
+    const { ok, ...rest } = await createClient({ baseUrl: 'https://mintonce.test', token, fetch }).mint(
+      ADDRESS,
+    )
+    const why = 'the token is none that a header can hold'
+    expect({ ok, ...rest }).toStrictEqual({
+      ok: false,
+      failure: { kind: 'silence', why, code: 'NO_CREDENTIALS', neverSent: true },
+      warnings: [],
+    })
+  })
+
+  // What `Headers` of undici and `validateHeaderValue` of node:http say of a value that they do not take.
+  test.each([
+    [() => new Headers({ a: 'secret\nvalue' }), 'TypeError'],
+    [
+      () => {
+        throw Object.assign(new TypeError("Received 'secret'"), { code: 'ERR_INVALID_ARG_VALUE' })
+      },
+      'ERR_INVALID_ARG_VALUE',
+    ],
+  ])('words of an error that may quote what was sent are not repeated: %#', async (respond, why) => {
+    const { client } = clientOf(async () => Response.json(respond()))
+    const answer = await client.mint(ADDRESS)
+    expect(answer).toMatchObject({ ok: false, failure: { kind: 'silence', why } })
+    expect(JSON.stringify(answer)).not.toContain('secret')
   })
 })

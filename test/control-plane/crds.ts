@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fluxNotificationCrds } from './build-flux-notification.ts'
 import { succeed } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
+import { definitionsAreServed } from './established.ts'
 
 /** Its go.mod says which version, its go.sum what that is. */
 const KNATIVE_MODULE = join(import.meta.dirname, 'knative')
@@ -31,9 +32,7 @@ export async function applyForeignCrds({
   ]
   const texts = await Promise.all([...folders.map(readManifests), readFile(KNATIVE_EVENTING, 'utf8')])
   await apply(texts.flat().join('\n---\n'))
-  const wait = ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']
-  const { code, stderr } = await kubectl(wait)
-  if (code !== 0) throw new Error(`the definitions of others were not accepted: ${stderr.trim()}`)
+  await definitionsAreServed({ kubectl })
 }
 
 async function readManifests(folder: string): Promise<readonly string[]> {

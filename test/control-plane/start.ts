@@ -9,6 +9,7 @@ import { type Certificates, createCertificates } from './certificates.ts'
 import { writeKubeconfig } from './client.ts'
 import { type ControlPlane, connect } from './control-plane.ts'
 import { type Daemon, onProcessEnd, startDaemon } from './daemon.ts'
+import { definitionsAreServed } from './established.ts'
 import { freePorts } from './ports.ts'
 import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, type Ports } from './settings.ts'
 
@@ -94,9 +95,7 @@ async function applyDefinitions(
   const files = [binaries.helmReleaseCrd, APPLICATION_DEFINITION_CRD]
   const manifests = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   await apply(manifests.join('\n---\n'))
-  const wait = ['wait', '--for=condition=Established', '--timeout=20s', 'crd', '--all']
-  const { code, stderr } = await kubectl(wait)
-  if (code !== 0) throw new Error(`the definitions were not accepted: ${stderr.trim()}`)
+  await definitionsAreServed({ kubectl })
 }
 
 async function until(what: string, check: () => Promise<boolean>, daemons: readonly Daemon[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { codeOf, isNeverSent, isUntrusted } from '../../src/core/error-code.ts'
+import { codeOf, isUntrusted, markNeverSent, wasNeverSent } from '../../src/core/error-code.ts'
 
 const coded = (code: unknown, cause?: unknown) => Object.assign(new Error('x', { cause }), { code })
 
@@ -34,9 +34,15 @@ test.each([
   ['ABORT_ERR', false, false],
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', false, false],
 ])('%s: never sent %s, not trusted %s', (code, neverSent, untrusted) => {
-  expect([isNeverSent(code), isUntrusted(code)]).toEqual([neverSent, untrusted])
+  expect([wasNeverSent(coded(code)), isUntrusted(code)]).toEqual([neverSent, untrusted])
 })
 
 test('an error without a code says nothing about what was sent', () => {
-  expect(isNeverSent(undefined)).toBe(false)
+  expect(wasNeverSent(new Error('x'))).toBe(false)
+})
+
+test('an error from before there was a connection is marked as that, whatever its code', () => {
+  expect(wasNeverSent(markNeverSent(coded('EPROTO')))).toBe(true)
+  expect(wasNeverSent(markNeverSent('thrown value'))).toBe(true)
+  expect(wasNeverSent({ neverSent: true })).toBe(false)
 })

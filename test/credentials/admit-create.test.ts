@@ -113,6 +113,15 @@ describe('names that are wrong', () => {
     expect(cluster.writes()).toEqual([])
   })
 
+  test('a release whose name has a dot: its Credentials could not be told from those of another', async () => {
+    const release = billing()
+    const dotted = { ...release, metadata: { ...release.metadata, name: 'postgres-a.b' } }
+    expect(refusalIn(await admit(dotted))).toEqual([
+      'metadata.name: must hold no dot: names of credentials are split at the first one',
+    ])
+    expect(cluster.writes()).toEqual([])
+  })
+
   test('all of them are said at once', async () => {
     expect(refusalIn(await admit(billing({ a_b: {}, 'a-b': {}, '-c': {} })))).toHaveLength(2)
   })

@@ -72,6 +72,17 @@ describe('a release that was never deployed', () => {
     ])
   })
 
+  test('has accounts that are called like properties of every object, but for one that makes no name', async () => {
+    await place.orders(users('__proto__', 'constructor', 'toString'))
+    expect(await place.sync()).toEqual({
+      ...NOTHING,
+      created: [`${RELEASE}.constructor`, `${RELEASE}.tostring`],
+      warnings: 1,
+    })
+    expect(place.events[0]?.note).toContain('"__proto__" makes no valid name')
+    expect(await isSettled()).toBe(true)
+  })
+
   test('with 256 accounts is seeded whole', async () => {
     const names = Array.from({ length: 256 }, (_, index) => `u${index}`)
     // Those of the platform count too.

@@ -92,7 +92,7 @@ describe('a user of a kubeconfig', () => {
         code: 'NO_CREDENTIALS',
         message: `no credentials for the Kubernetes API: ${message}`,
       })
-      await expect(openKubeconfig({ path })).rejects.toThrow(new Error(message))
+      await expect(openKubeconfig({ path })).rejects.toMatchObject({ message })
       expect(received).toEqual([])
     },
   )

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { markNeverSent } from '../../src/core/error-code.ts'
 import type { Verb } from '../../src/kubectl/flags.ts'
 import { run } from '../../src/kubectl/run.ts'
 import { statusOf } from './aggregation.ts'
@@ -20,7 +21,9 @@ interface Script {
   readonly namespace?: string
   readonly isTerminal?: boolean
   readonly authenticate?: () => Promise<void>
-  readonly print?: (text: string) => Promise<void>
+  readonly print?: (text: string, warned: readonly string[]) => Promise<void>
+  readonly unseen?: string
+  readonly server?: string
 }
 
 /** A command whose calls are answered by `respond`. */
@@ -36,7 +39,7 @@ async function ran(respond: () => Response | Promise<Response>, script: Script =
     open: async (options) => {
       opened.push(options)
       return {
-        server: 'https://kube.test',
+        server: script.server ?? 'https://kube.test',
         context: 'acme',
         namespace,
         authenticate: script.authenticate ?? (async () => undefined),
@@ -47,9 +50,10 @@ async function ran(respond: () => Response | Promise<Response>, script: Script =
       }
     },
     print: async (text) => {
-      await script.print?.(text)
+      await script.print?.(text, warned)
       stdout += text
     },
+    whyUnseen: () => script.unseen,
     isTerminal,
     say: (line) => {
       stderr += `${line}\n`
@@ -69,6 +73,9 @@ const answer =
 
 const lost = (message: string, code?: string) => () =>
   Promise.reject(Object.assign(new Error(message), { code }))
+
+const unsent = (message: string, code?: string) => () =>
+  Promise.reject(markNeverSent(Object.assign(new Error(message), { code })))
 
 const status = (code: number, reason: string, message: string) => () => statusOf(code, reason, message)
 const text = (code: number, body: string) => () => new Response(body, { status: code })
@@ -130,6 +137,10 @@ describe('exit codes', () => {
       7,
     ],
     ['nobody listens', lost('connect ECONNREFUSED 127.0.0.1:6443', 'ECONNREFUSED'), 7],
+    ['no header', unsent('Invalid character in header content', 'ERR_INVALID_CHAR'), 2],
+    ['no TLS', unsent('write EPROTO 40ED', 'EPROTO'), 1],
+    ['no connection in time', unsent('The operation was aborted', 'ABORT_ERR'), 7],
+    ['no connection at all', unsent('connect ETIMEDOUT', 'ETIMEDOUT'), 7],
     ['no such host', lost('getaddrinfo ENOTFOUND kube.test', 'ENOTFOUND'), 7],
   ])('%s', async (_what, respond, code) => {
     const { stdout, stderr, requests, ...ended } = await ran(respond)
@@ -157,11 +168,35 @@ describe('exit codes', () => {
       env: {},
       open: () => Promise.reject(new Error('the kubeconfig has no context x')),
       print: async () => undefined,
+      whyUnseen: () => undefined,
       isTerminal: false,
       say: (line) => expect(line).toBe('error: the kubeconfig has no context x'),
       whenInterrupted: () => () => undefined,
     })
     expect(code).toBe(2)
+  })
+
+  test('a password that nobody would see is not minted: 2, before anything is asked', async () => {
+    const unseen = 'standard output is closed'
+    const { code, stderr, requests, opened } = await ran(answer(), { unseen })
+    expect({ code, requests, opened }).toEqual({ code: 2, requests: [], opened: [] })
+    expect(stderr).toBe(
+      "error: standard output is closed: the password would be lost. Nothing was sent\nSee 'kubectl mint --help'.\n",
+    )
+    expect((await ran(answer(), { unseen, args: [NAME, '--dry-run=server'] })).code).toBe(0)
+    expect((await ran(answer(), { unseen, verb: 'revoke' })).code).toBe(0)
+  })
+
+  test('what an error quotes of a request is not repeated', async () => {
+    const { code, stderr } = await ran(lost(`"Bearer ${PASSWORD}" is an invalid header value.`))
+    expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringMatching(/^error: no answer: Error\n/) })
+  })
+
+  test('plain HTTP on a TLS port is 1, and says what may be meant', async () => {
+    const respond = text(400, 'Client sent an HTTP request to an HTTPS server.\n')
+    const { code, stderr } = await ran(respond, { server: 'http://kube.test' })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('want https://?') })
+    expect((await ran(respond)).stderr).not.toContain('https://')
   })
 
   test('a plug-in that gives no credentials is 3, and nothing is sent', async () => {
@@ -186,7 +221,7 @@ describe('exit codes', () => {
   })
 
   test('a revoke whose answer is lost is to be repeated too', async () => {
-    const { code, stderr } = await ran(lost('socket hang up'), { verb: 'revoke' })
+    const { code, stderr } = await ran(lost('socket hang up', 'ECONNRESET'), { verb: 'revoke' })
     expect({ code, stderr }).toEqual({
       code: 6,
       stderr: `error: no answer: socket hang up\nThe password of ${NAME} may have been revoked. Revoke again: it does no harm.\n`,
@@ -249,10 +284,16 @@ describe('what is sent', () => {
 
   test('an interruption is warned of while the answer is out, and no longer', async () => {
     const { warned } = await ran(answer())
-    expect(warned).toEqual([
-      expect.stringMatching(/^interrupted\. .* may have been replaced\. Mint again/),
-      '',
-    ])
+    const line = expect.stringMatching(/^interrupted\. .* may have been replaced\. Mint again/)
+    expect(warned).toEqual([line, ''])
+    // Not before it is printed: until then it can be lost.
+    let whilePrinting: readonly string[] = []
+    await ran(answer(), {
+      print: async (_text, soFar) => {
+        whilePrinting = [...soFar]
+      },
+    })
+    expect(whilePrinting).toEqual([line])
     expect((await ran(answer(), { args: [NAME, '--dry-run=server'] })).warned).toEqual([])
   })
 })

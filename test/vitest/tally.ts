@@ -8,7 +8,9 @@ export default function tally(): Reporter {
         [...module.children.allTests()].map((test) => test.result().state),
       )
       const count = (state: string) => states.filter((each) => each === state).length
-      const broken = modules.flatMap((module) => module.errors()).length + unhandledErrors.length
+      // What breaks outside of a test, a `beforeAll` for example, is a failure too: its tests are skipped.
+      const parts = modules.flatMap((module) => [module, ...module.children.allSuites()])
+      const broken = parts.flatMap((part) => part.errors()).length + unhandledErrors.length
       console.log(`${count('passed')} passed, ${count('failed') + broken} failed`)
     },
   }
