@@ -112,7 +112,7 @@ export function createApp(services: Services): App {
       return handler(c)
     })
   }
-  for (const { method, path } of routes) hono.all(path, (c) => refuse(wrongMethod(c, method)))
+  for (const route of routes) hono.all(route.path, (c) => refuse(wrongMethod(c, route)))
   hono.all(`${version}/credentials`, () =>
     refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
   )
@@ -138,11 +138,16 @@ export function createApp(services: Services): App {
   }
 }
 
-const wrongMethod = (c: Context<AppEnv>, allowed: 'GET' | 'POST'): Failure => ({
+const wrongMethod = (c: Context<AppEnv>, { method, verb }: Route): Failure => ({
   reason: 'method_not_allowed',
-  allow: allowed === 'GET' ? ['GET', 'HEAD'] : ['POST'],
-  message: `${c.req.method} is not supported on ${c.req.path}`,
+  allow: method === 'GET' ? ['GET', 'HEAD'] : ['POST'],
+  message: `${c.req.method} is not supported on ${c.req.path}${READ_ONLY.has(verb) ? WHAT_TO_DO : ''}`,
 })
+
+const READ_ONLY: ReadonlySet<string> = new Set<Verb>(['list', 'get'])
+/** For `kubectl edit`, `apply`, `label` or `delete`, say. */
+const WHAT_TO_DO =
+  ': credentials are read only. POST to .../credentials/NAME/mint or .../revoke, or use kubectl mint'
 
 /** Where the runtime shows no request line: it has normalised dots and backslashes, the rest is as it came. */
 export const targetOf = (url: string): string => url.slice(new URL(url).origin.length)

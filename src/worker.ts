@@ -1,5 +1,6 @@
 import { type App, createApp } from './app.ts'
 import { readConfig } from './config.ts'
+import { isBearerToken } from './core/bearer.ts'
 import type { Fetch } from './core/deps.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
@@ -81,8 +82,12 @@ async function build(env: WorkerEnv): Promise<Built> {
   return { app: createApp(services), services }
 }
 
-function kubeOf({ KUBE, KUBE_TOKEN: token }: WorkerEnv): Fetch {
-  if (token === undefined || token === null || token === '') return (request) => KUBE.fetch(request)
+function kubeOf({ KUBE, KUBE_TOKEN }: WorkerEnv): Fetch {
+  const token = KUBE_TOKEN?.trim() ?? ''
+  if (token === '') return (request) => KUBE.fetch(request)
+  // Before `Headers` says so, in every request, with the token in its words.
+  if (!isBearerToken(token))
+    throw new Error('bad configuration:\n  KUBE_TOKEN: is none that a header can hold')
   return (request) => {
     const headers = new Headers(request.headers)
     headers.set('Authorization', `Bearer ${token}`)

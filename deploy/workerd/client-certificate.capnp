@@ -1,6 +1,6 @@
 # As config.capnp, but who the function is says a client certificate: client.crt and client.key, PEM, beside ca.crt.
 #
-#   workerd serve -e kube=HOST:PORT client-certificate.capnp
+#   workerd serve -e kube=HOST:PORT client-certificate.capnp      (no https:// before HOST)
 
 using Workerd = import "/workerd/workerd.capnp";
 using import "function.capnp".function;

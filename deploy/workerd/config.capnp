@@ -1,7 +1,7 @@
 # The worker on a machine of your own, in workerd; docs/worker.md walks through it. Who the function is says the variable
 # KUBE_TOKEN. The CA of the Kubernetes API is the file ca.crt beside this one.
 #
-#   workerd serve -e kube=HOST:PORT config.capnp
+#   workerd serve -e kube=HOST:PORT config.capnp      (no https:// before HOST)
 
 using Workerd = import "/workerd/workerd.capnp";
 using import "function.capnp".function;

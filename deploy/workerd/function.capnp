@@ -12,7 +12,7 @@ const function :Workerd.Worker = (
   compatibilityFlags = ["enable_request_signal"],
   bindings = [
     (name = "KUBE", service = "kube"),
-    # Read once, when workerd starts. What is not set keeps its default.
+    # Read once, when workerd starts. What is not set keeps its default, and a name that is not here is not seen.
     (name = "KUBE_TOKEN", fromEnvironment = "KUBE_TOKEN"),
     (name = "MINTONCE_API_GROUP", fromEnvironment = "MINTONCE_API_GROUP"),
     (name = "MINTONCE_AUDIENCES", fromEnvironment = "MINTONCE_AUDIENCES"),

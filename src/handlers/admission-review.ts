@@ -26,9 +26,9 @@ const UID = /^[A-Za-z0-9._:-]+$/
  */
 export function parseReview(bytes: Uint8Array): Result<AskedReview> {
   const text = fromUtf8(bytes)
-  if (text === undefined || isTooDeep(text)) return malformed('is no JSON object')
-  const sent = parseJson(text)
-  if (!isObject(sent)) return malformed('is no JSON object')
+  const sent = text === undefined ? undefined : parseJson(text)
+  if (text === undefined || !isObject(sent)) return malformed('is no JSON object')
+  if (isTooDeep(text)) return malformed(`nests deeper than ${MAX_DEPTH}`)
   if (textAt(sent, 'apiVersion') !== REVIEW_VERSION || textAt(sent, 'kind') !== 'AdmissionReview') {
     return malformed(`is no AdmissionReview of ${REVIEW_VERSION}`)
   }
@@ -116,7 +116,7 @@ function releaseIn(
   return ok({ metadata: { ...(metadata as unknown as ObjectMeta), ...release, uid }, spec })
 }
 
-/** Whether brackets outside of strings nest too deep; linear, and before anything is built of it. */
+/** Whether brackets outside of strings nest too deep. The text must have passed `JSON.parse`, or this is not linear. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/gs)) {

@@ -25,7 +25,7 @@ export function parseListQuery(parameters: URLSearchParams): Result<ListQuery> {
     return fail({
       reason: 'method_not_allowed',
       allow: ['GET'],
-      message: 'watch is not supported on credentials',
+      message: 'watch is not supported on credentials: get or list them again',
     })
   }
   if (!SERVED_MATCH.has(parameters.get('resourceVersionMatch') ?? '')) {

@@ -8,7 +8,7 @@ import type { TlsOptions } from './node-https.ts'
 import { hasCertificate, isPair } from './node-pem.ts'
 
 /** Who asks: what a request shows. Nobody, where both are missing. */
-export interface Identity {
+interface Identity {
   readonly token?: string
   readonly cert?: string
   readonly key?: string

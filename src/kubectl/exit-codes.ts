@@ -21,7 +21,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'it is stored'],
   [EXIT.failed, 'refused for another reason, or something is broken; nothing was changed'],
-  [EXIT.usage, 'the command line or the kubeconfig is wrong; nothing was sent'],
+  [
+    EXIT.usage,
+    'the command line or the kubeconfig is wrong, or nobody would see the password; nothing was sent',
+  ],
   [
     EXIT.forbidden,
     'not allowed: who you are, or what you may (401, 403, a plug-in that gives no credentials)',

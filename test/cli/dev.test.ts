@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { invitationOf } from '../../src/cli/dev.ts'
 import type { ApiServer } from '../contract/backends/api-server.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
-import { runCommand, runInShell, type Served, serveCommand } from './command.ts'
+import { ROOT, runCommand, runInShell, type Served, serveCommand } from './command.ts'
 
 const TIMEOUT_MS = 30_000
 const CLUSTER = { context: 'kind-acme', server: 'https://127.0.0.1:6443' }
@@ -160,4 +163,29 @@ test('in front of a cluster, the lines get a token for the audience that is aske
     'TOKEN=$(kubectl --context kind-acme -n $NAMESPACE create token default --audience mintonce)',
   )
   expect(lines).not.toContain('tenant-admin')
+})
+
+// npm hands a signal to the shell that it starts, which hands it to nobody.
+test('npm run dev: who ends npm ends what it serves', { timeout: TIMEOUT_MS }, async () => {
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', PORT: '0' }
+  const npm = spawn('npm', ['run', 'dev'], { env, cwd: ROOT })
+  onTestFinished(() => void npm.kill('SIGKILL'))
+  let output = ''
+  npm.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk
+  })
+  const origin = () => /served on (http:\/\/\S+?)\. /.exec(output)?.[1]
+  await vi.waitFor(() => expect(origin()).toBeDefined(), { timeout: TIMEOUT_MS, interval: 50 })
+  expect((await fetch(`${origin()}/livez`)).status).toBe(200)
+  const ended = once(npm, 'close')
+  npm.kill('SIGTERM')
+  await ended
+  await expect(fetch(`${origin()}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+})
+
+test('every script that goes on until a signal is run in place of the shell', async () => {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const dev = Object.entries(scripts).filter(([name]) => /^dev\b/.test(name))
+  expect(dev.length).toBeGreaterThan(2)
+  for (const [, script] of dev) expect(script).toMatch(/^exec node /)
 })

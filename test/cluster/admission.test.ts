@@ -237,6 +237,15 @@ describe('a write', () => {
     expect(await secretOf('postgres-grown.report')).toBeDefined()
   })
 
+  test('of as many accounts as there may be has the Secret of each in time', async () => {
+    const users = Object.fromEntries(Array.from({ length: 252 }, (_, index) => [`u${index}`, {}]))
+    expect((await create(postgres('crowd', users))).status).toBe(201)
+    const crowd = (await accountSecrets()).filter(({ metadata }) => /^postgres-crowd\./.test(metadata.name))
+    expect(crowd).toHaveLength(252)
+    await remove('postgres-crowd')
+    await Promise.all(crowd.map(({ metadata }) => send('DELETE', `${SECRETS}/${metadata.name}`)))
+  })
+
   test('that needs the name of a Secret of somebody else is refused, and the Secret stays', async () => {
     const name = 'postgres-grown.taken.account'
     await send('POST', SECRETS, { metadata: { name }, stringData: { password: 'hunter2' } })

@@ -210,6 +210,14 @@ describe('what is refused changes nothing, and has an exit code', () => {
     expect(api.stderr).toContain('the cluster serves no nobody.example/v1alpha1\n')
   })
 
+  test('http:// in place of https:// is refused by kube-apiserver (1), with a hint', async () => {
+    const file = await kubeconfigBy(({ clusters: [{ cluster }] }) => {
+      cluster.server = cluster.server.replace('https:', 'http:')
+    })
+    const { code, stderr } = await kubectlWith(file)('mint', WEB, ...IN)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('want https://?') })
+  })
+
   test('flags before the plug-in’s name are refused by kubectl', async () => {
     const { code, stderr } = await as('jane')(...IN, 'mint', WEB)
     expect(code).toBe(1)

@@ -137,7 +137,11 @@ describe('kubectl get', () => {
       expect(code).toBe(1)
       expect(stderr).toMatch(/MethodNotAllowed|not allow this method/)
     }
-    expect(refusals[0]?.stderr).toContain('credentials are listed by namespace only')
+    const [all, watch, ...writes] = refusals.map(({ stderr }) => stderr)
+    expect(all).toContain('credentials are listed by namespace only')
+    expect(watch).toContain('watch is not supported on credentials: get or list them again')
+    for (const stderr of writes)
+      expect(stderr).toContain('credentials are read only. POST to .../credentials/NAME/mint')
   })
 })
 

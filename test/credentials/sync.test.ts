@@ -30,8 +30,8 @@ async function isSettled(): Promise<boolean> {
 
 describe('a release that was never deployed', () => {
   test('is seeded with values that nobody knows, marked for it twice, and once only', async () => {
-    const { metadata } = await place.orders(users('web', 'Re_port'))
-    expect(await place.sync()).toEqual({ ...NOTHING, created: [`${RELEASE}.web`, `${RELEASE}.re-port`] })
+    const { metadata } = await place.orders(users('Re_port', 'web'))
+    expect(await place.sync()).toEqual({ ...NOTHING, created: [`${RELEASE}.re-port`, `${RELEASE}.web`] })
     const secret = await place.secret('re-port')
     expect(secret).toMatchObject({
       type: 'kubernetes.io/basic-auth',

@@ -41,8 +41,8 @@ describe('commands', { timeout: TIMEOUT_MS }, () => {
   test('npm scripts that are named are there', async () => {
     const { scripts } = JSON.parse(await text('package.json'))
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...scriptsIn(page)]))
-    expect(scripts['dev:worker']).toBe('node dev/worker.ts')
-    expect(scripts['dev:kube']).toBe('node dev/kube.ts')
+    expect(scripts['dev:worker']).toBe('exec node dev/worker.ts')
+    expect(scripts['dev:kube']).toBe('exec node dev/kube.ts')
   })
 
   test('the worker in Miniflare mints as the page says', async () => {

@@ -202,7 +202,8 @@ describe('what is no AdmissionReview', () => {
 
   test('nor is what is no JSON, no UTF-8, or a thousand lists in each other', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-    for (const body of ['', 'x', '{', '\ufeff{}', new Uint8Array([0xff]), deep]) {
+    const unclosed = `"${'\\"'.repeat(2_000_000)}`
+    for (const body of ['', 'x', '{', '\ufeff{}', new Uint8Array([0xff]), deep, unclosed]) {
       expect((await post(VALIDATE, body)).status).toBe(400)
     }
     const values = JSON.parse(`${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { textAt } from '../../src/core/json.ts'
 import { fail, ok } from '../../src/core/result.ts'
 import { accountSecret, CREDENTIAL } from '../helpers/orders.ts'
 import { CREDENTIALS, MINT, scriptedApp, TOKEN } from '../helpers/scripted-app.ts'
@@ -168,7 +169,12 @@ test.each([
   const answer = await call(path, { method })
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe(allow)
-  expect(await answer.json()).toMatchObject({ kind: 'Status', reason: 'MethodNotAllowed' })
+  const body = await answer.json()
+  expect(body).toMatchObject({ kind: 'Status', reason: 'MethodNotAllowed' })
+  const message = textAt(body, 'message') ?? ''
+  expect(message.startsWith(`${method} is not supported on ${path}`)).toBe(true)
+  // Of a call that there is, nobody wants to hear that credentials are read only.
+  expect(message.includes('credentials are read only. POST to ')).toBe(path !== MINT)
   expect(called()).toEqual([])
 })
 

@@ -2,8 +2,10 @@ import { type SyncOutcome, type SyncReport, sync } from '../../src/credentials/s
 import type { Anything } from '../contract/kube.ts'
 import { BY, type SyncCluster, syncCluster, TENANT } from './sync-cluster.ts'
 
-/** A Postgres `orders` in a sandbox, whose account Secrets a test puts there and looks at. */
-export interface SyncPlace extends SyncCluster {
+type Cluster = Pick<SyncCluster, 'admin' | 'services' | 'way' | 'events' | 'logged' | 'pass'>
+
+/** A Postgres `orders` in the namespace of a cluster, whose account Secrets a test puts there and looks at. */
+export interface Place extends Cluster {
   /** Of the release `postgres-orders`; throws what failed. */
   readonly sync: () => Promise<SyncReport>
   readonly outcome: (release?: string) => Promise<SyncOutcome>
@@ -26,6 +28,9 @@ export interface SyncPlace extends SyncCluster {
   /** What was said, by reason, in order. */
   readonly reasons: () => readonly string[]
 }
+
+/** The same in a sandbox. */
+export interface SyncPlace extends Place, Pick<SyncCluster, 'sandbox'> {}
 
 interface SecretChange {
   readonly username?: string
@@ -57,6 +62,10 @@ export const encode = (text: string): string => Buffer.from(text).toString('base
 
 export async function syncPlace(): Promise<SyncPlace> {
   const cluster = await syncCluster()
+  return { ...placeOn(cluster), sandbox: cluster.sandbox }
+}
+
+export function placeOn(cluster: Cluster): Place {
   const { admin, services, way, events } = cluster
   const secretPath = (account: string) => `${SECRETS}/${RELEASE}.${account}.account`
   const outcome = async (release = RELEASE) => {
@@ -79,7 +88,7 @@ export async function syncPlace(): Promise<SyncPlace> {
         apiVersion: 'helm.toolkit.fluxcd.io/v2',
         kind: 'HelmRelease',
         metadata: { name: RELEASE, labels: LABELS, ...metadata },
-        spec: { interval: '5m', values, ...spec },
+        spec: { interval: '5m', chartRef: { kind: 'OCIRepository', name: 'chart' }, values, ...spec },
       }),
     changeRelease,
     deployed: async (more) => {
@@ -108,10 +117,33 @@ export async function syncPlace(): Promise<SyncPlace> {
   }
 }
 
+/** `github.com/fluxcd/helm-controller/api/v2`, HelmReleaseStatus. */
 const landedStatus = (generation: number) => ({
   observedGeneration: generation,
-  history: [{ version: 1, status: 'deployed' }],
-  conditions: [{ type: 'Ready', status: 'True', observedGeneration: generation }],
+  history: [
+    {
+      name: RELEASE,
+      namespace: TENANT,
+      version: 1,
+      status: 'deployed',
+      chartName: 'postgres',
+      chartVersion: '1.0.0',
+      configDigest: 'sha256:0',
+      digest: 'sha256:0',
+      firstDeployed: '2026-10-01T00:00:00Z',
+      lastDeployed: '2026-10-01T00:00:00Z',
+    },
+  ],
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'UpgradeSucceeded',
+      message: '',
+      lastTransitionTime: '2026-10-01T00:00:00Z',
+      observedGeneration: generation,
+    },
+  ],
 })
 
 function secretOf(account: string, uid: string, change: SecretChange = {}): object {
@@ -171,7 +203,7 @@ export function onceAfter<A extends readonly unknown[], R>(
 export const UNDECLARED_SINCE = 'credentials.cozystack.io/undeclared-since'
 
 /** A landed release that declares `web`, and has an account Secret of `old` besides that was marked long ago. */
-export async function aboutToDelete({ orders, put, deployed }: SyncPlace): Promise<void> {
+export async function aboutToDelete({ orders, put, deployed }: Place): Promise<void> {
   await orders(users('web'))
   await put('web')
   await put('old', { annotations: { [UNDECLARED_SINCE]: '2026-10-01T00:00:00Z' } })

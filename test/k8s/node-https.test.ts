@@ -229,6 +229,76 @@ describe('a write is seen once', () => {
   })
 })
 
+describe('an error', () => {
+  const neverSent = { neverSent: true }
+  /** Accepts connections, and never says a word. */
+  const mute = () => rawServer(() => undefined)
+
+  test('from before there was a connection is marked as that', async () => {
+    const { fetch } = createHttpsClient('http://127.0.0.1:1')
+    await expect(fetch(put())).rejects.toMatchObject({ code: 'ECONNREFUSED', ...neverSent })
+  })
+
+  test('from before TLS was there is too: no byte of the request has left', async () => {
+    const { url, requests } = await mute()
+    const { fetch } = createHttpsClient(url.replace('http:', 'https:'))
+    const signal = AbortSignal.timeout(50)
+    await expect(
+      fetch(new Request(`${ORIGIN}/x`, { method: 'PUT', body: 'the body', signal })),
+    ).rejects.toMatchObject({ code: 'ABORT_ERR', ...neverSent })
+    expect(requests().join('')).not.toContain('the body')
+  })
+
+  test('about a header or a certificate that is none is too, and repeats nothing of it', async () => {
+    const { url, requests } = await mute()
+    const header = createHttpsClient(url).fetch(put(), { authorization: ['Bearer c3RvcmVk\nc3RvcmVk'] })
+    await expect(header).rejects.toMatchObject({
+      code: 'ERR_INVALID_CHAR',
+      message: expect.not.stringContaining('c3RvcmVk'),
+      ...neverSent,
+    })
+    const secure = url.replace('http:', 'https:')
+    const pair = { cert: 'c3RvcmVk', key: 'c3RvcmVk' }
+    await expect(createHttpsClient(secure, pair).fetch(put())).rejects.toMatchObject({
+      message: expect.not.stringContaining('c3RvcmVk'),
+      ...neverSent,
+    })
+    expect(requests()).toEqual([])
+  })
+
+  test('from after that is not, also on a connection that was kept', async () => {
+    let answered = 0
+    const { url, requests } = await rawServer((socket) => {
+      answered += 1
+      if (answered === 2) socket.resetAndDestroy()
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
+    })
+    const { fetch } = createHttpsClient(url)
+    await (await fetch(get('/'))).text()
+    const error = await fetch(put()).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'ECONNRESET' })
+    expect(error).not.toMatchObject(neverSent)
+    expect(requests()).toHaveLength(2)
+    const first = createHttpsClient((await rawServer((socket) => socket.resetAndDestroy())).url)
+    const other = await first.fetch(put()).catch((reason: unknown) => reason)
+    expect(other).toMatchObject({ code: 'ECONNRESET' })
+    expect(other).not.toMatchObject(neverSent)
+  })
+
+  test('inside of TLS is not', async () => {
+    const authority = await createAuthority(await temporaryFolder(), 'authority')
+    const { url, received } = await serve(
+      (_, response) => response.destroy(),
+      await authority.issue('server'),
+    )
+    const { fetch } = createHttpsClient(url, { ca: authority.ca })
+    const error = await fetch(put()).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'ECONNRESET' })
+    expect(error).not.toMatchObject(neverSent)
+    expect(received).toHaveLength(1)
+  })
+})
+
 describe('TLS', () => {
   test('trusts the given CA and shows the given certificate', async () => {
     const authority = await createAuthority(await temporaryFolder(), 'authority')

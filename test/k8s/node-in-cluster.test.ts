@@ -123,6 +123,24 @@ test('a token that is refused and was not rotated is not sent again', async () =
   expect(tokens()).toEqual(['Bearer one'])
 })
 
+test.each(['c3RvcmVk\nc3RvcmVk', 'c3RvcmVk c3RvcmVk', ' \n'])(
+  'of a token file with %j in it nothing is sent, and nothing said',
+  async (text) => {
+    const { kube, tokenFile, tokens } = await rotating()
+    await writeFile(tokenFile, text)
+    const answer = await kube.updateSecret(secret)
+    expect(answer).toEqual({
+      ok: false,
+      failure: { reason: 'kube_unreachable', call: 'update Secret', why: 'NO_CREDENTIALS', sent: false },
+    })
+    expect(tokens()).toEqual([])
+    const fetch = inClusterFetch({ url: 'http://127.0.0.1:1', caFile: '', tokenFile, now: () => 0 })
+    await expect(fetch(new Request('https://kubernetes.default.svc/'))).rejects.toThrow(
+      'the token file holds no token',
+    )
+  },
+)
+
 test('without a token file nothing was sent', async () => {
   const { kube, tokenFile, tokens } = await rotating()
   await rm(tokenFile)

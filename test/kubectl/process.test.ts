@@ -132,7 +132,9 @@ describe('kubectl mint, as kubectl runs it', { timeout: 30_000 }, () => {
   })
 
   test.each([
+    ['SIGHUP', 129],
     ['SIGINT', 130],
+    ['SIGQUIT', 131],
     ['SIGTERM', 143],
   ] as const)('%s while the answer is out says what may have happened', async (signal, code) => {
     let child: ChildProcess | undefined
@@ -164,6 +166,27 @@ describe('kubectl mint, as kubectl runs it', { timeout: 30_000 }, () => {
     expect(stderr).not.toMatch(/[A-Za-z0-9]{32}/)
   })
 
+  test.each([
+    ['closed', '>&-', 'standard output is closed, or /dev/null'],
+    ['nowhere', '>/dev/null', 'standard output is closed, or /dev/null'],
+    ['read only', `1<'${entry('kubectl-mint')}'`, 'standard output cannot be written (EBADF)'],
+  ])('a standard output that is %s is seen before anything is sent', async (_what, redirection, said) => {
+    const env = environment(await api.kubeconfig())
+    const shell = (more: string) => {
+      const command = `exec '${process.execPath}' '${entry('kubectl-mint')}' ${CREDENTIAL} ${more} ${redirection}`
+      return ended(spawn('sh', ['-c', command], { env }))
+    }
+    const { code, stderr } = await shell('-o password')
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `error: ${said}: the password would be lost. Nothing was sent\nSee 'kubectl mint --help'.\n`,
+    })
+    expect(api.seen).toEqual([])
+    // It shows none.
+    expect((await shell('--dry-run=server')).stderr).not.toContain('would be lost')
+    expect(api.seen).toHaveLength(1)
+  })
+
   test('impersonates whom it is told to, each group on a line of its own', async () => {
     await ran('kubectl-mint', CREDENTIAL, '--as=jürgen', '--as-group=a, b', '--as-group=c', '--as-uid=7')
     const { rawHeaders = [] } = api.seen[0] ?? {}
@@ -193,6 +216,43 @@ describe('kubectl mint, as kubectl runs it', { timeout: 30_000 }, () => {
       'open https://id.example.org\nerror: no credentials for the Kubernetes API: the exec plug-in sh failed (exit code 4)\n',
     )
     expect(api.seen).toEqual([])
+  })
+
+  test('a token that no header can hold is neither sent nor shown, whoever has it', async () => {
+    const status = { token: 'c3RvcmVk\nc3RvcmVk' }
+    const apiVersion = 'client.authentication.k8s.io/v1'
+    const answer = JSON.stringify({ apiVersion, kind: 'ExecCredential', status })
+    const exec = { apiVersion, command: 'printf', args: ['%s', answer], interactiveMode: 'Never' }
+    const users = [
+      [{ exec }, 3, 'the exec plug-in printf answered a token that no header can hold'],
+      [status, 2, 'the token of user jane of the kubeconfig is none that a header can hold'],
+    ] as const
+    for (const [user, code, said] of users) {
+      const path = join(api.folder, 'newline.json')
+      await writeFile(path, JSON.stringify(kubeconfigOf(api.url, user)))
+      const { stderr, ...answered } = await ended(start('kubectl-mint', [CREDENTIAL], path))
+      expect(answered).toEqual({ code, stdout: '' })
+      expect(stderr).toContain(said)
+      expect(stderr).not.toContain('c3RvcmVk')
+    }
+    expect(api.seen).toEqual([])
+  })
+
+  test.each([
+    [{ username: 'jane', password: 'x' }, 'http://127.0.0.1:1', 'has a username and password'],
+    [
+      { 'client-certificate': 'no.crt', 'client-key': 'no.key' },
+      'https://127.0.0.1:1',
+      '/no.crt of user jane',
+    ],
+    [{}, '127.0.0.1:6443', 'is no address: https://HOST:PORT'],
+  ])('a kubeconfig that is wrong is told in one line: %j', async (user, server, said) => {
+    const path = join(api.folder, 'wrong.json')
+    await writeFile(path, JSON.stringify(kubeconfigOf(server, user)))
+    const { code, stderr } = await ended(start('kubectl-mint', [CREDENTIAL], path))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: [^\n]+\n$/)
+    expect(stderr).toContain(said)
   })
 
   test('an exec plug-in may lie beside the kubeconfig, wherever that is named from', async () => {

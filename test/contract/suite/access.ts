@@ -132,7 +132,10 @@ export function access({ backend, tenant }: Contract): void {
       const answer = await answerOf(await backend().call(one, { method, headers }))
       expect(answer.status).toBe(405)
       expect(answer.headers.get('allow')).toContain('GET')
-      expect(answer.body).toMatchObject({ reason: 'MethodNotAllowed', code: 405 })
+      const message = expect.stringMatching(
+        /^(\w+) is not supported on \/apis\/.*: credentials are read only\. POST to \S+\/mint .*, or use kubectl mint$/,
+      )
+      expect(answer.body).toMatchObject({ reason: 'MethodNotAllowed', code: 405, message })
     })
 
     test('GET on mint is 405, and so is a list of all namespaces', async () => {

@@ -192,7 +192,7 @@ export function requests({ backend, tenant }: Contract): void {
         expect(answer.status).toBe(405)
         expect(answer.body).toMatchObject({
           kind: 'Status',
-          message: 'watch is not supported on credentials',
+          message: 'watch is not supported on credentials: get or list them again',
         })
       },
     )
