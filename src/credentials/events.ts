@@ -45,8 +45,40 @@ export const leftoverEvent = (release: HelmRelease, secret: string): KubeEvent =
   regarding: regardingRelease(release),
 })
 
-/** What a sync found and may not mend: said as long as it is so. */
-export function warningEvent(release: HelmRelease, warning: Warning): KubeEvent {
+/** How many of the others an Event names. */
+const NAMED = 3
+
+/**
+ * What a sync found and may not mend: said as long as it is so. One for each reason, however many accounts it is about,
+ * because each is a write, and every tick says it again.
+ */
+export function warningEvents(release: HelmRelease, warnings: readonly Warning[]): readonly KubeEvent[] {
+  return [...Map.groupBy(warnings, ({ is }) => is).values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return []
+    const event = warningEvent(release, first)
+    return [{ ...event, note: `${event.note}${likewise(others.map(subjectOf))}` }]
+  })
+}
+
+function likewise(subjects: readonly string[]): string {
+  if (subjects.length === 0) return ''
+  const unnamed = subjects.length - NAMED
+  const rest = unnamed > 0 ? ` and ${unnamed} more` : ''
+  return `; likewise: ${subjects.slice(0, NAMED).join('; ')}${rest}`
+}
+
+function subjectOf(warning: Warning): string {
+  switch (warning.is) {
+    case 'unwired':
+      return 'spec.valuesFrom'
+    case 'refused':
+      return warning.message
+    default:
+      return warning.account.secretName
+  }
+}
+
+function warningEvent(release: HelmRelease, warning: Warning): KubeEvent {
   const standing = {
     type: 'Warning',
     action: 'Sync',

@@ -25,7 +25,7 @@ export interface SweepReport {
   readonly deleted: number
   /** Secrets of releases that are gone. */
   readonly orphansDeleted: number
-  /** What it found and may not mend: each is an Event. */
+  /** How many things it found and may not mend: for each release and reason there is an Event. */
   readonly warnings: number
   /** Releases, Secrets and kinds that it could not deal with: each is a line of the log. */
   readonly failures: number

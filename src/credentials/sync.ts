@@ -1,4 +1,5 @@
 import type { Deps } from '../core/deps.ts'
+import { inTurns } from '../core/in-turns.ts'
 import { own, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
@@ -11,7 +12,7 @@ import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
 import { type Application, applicationOf } from './application.ts'
 import { type Asker, carryOut, type Done } from './carry-out.ts'
 import { nameAccounts } from './declared.ts'
-import { warningEvent } from './events.ts'
+import { warningEvents } from './events.ts'
 import { type Step, stepsOf } from './plan.ts'
 import { ACCOUNT_SELECTOR } from './view.ts'
 
@@ -36,7 +37,7 @@ export interface SyncReport {
   readonly adopted: readonly string[]
   readonly marked: readonly string[]
   readonly deleted: readonly string[]
-  /** How many things it found that it may not mend: each is an Event on the release. */
+  /** How many things it found that it may not mend: an Event on the release for each reason. */
   readonly warnings: number
 }
 
@@ -85,7 +86,7 @@ export async function sync(
 
 function reportOf({ emit }: SyncServices, { release, steps }: Read, done: readonly Done[]): SyncReport {
   const warnings = steps.flatMap((step) => (step.do === 'warn' ? [step.about] : []))
-  for (const warning of warnings) emit(warningEvent(release, warning))
+  for (const event of warningEvents(release, warnings)) emit(event)
   const names = (what: Done['what']) =>
     done.filter((each) => each.what === what).map(({ credential }) => credential)
   return {
@@ -149,6 +150,9 @@ async function secretsOfRelease(
   return found.ok ? ok(new Map(found.value)) : found
 }
 
+/** An API server is not to be flooded by one release. */
+const READS_AT_ONCE = 8
+
 /** Beside those with our label: whatever else stands at the name of an account Secret. */
 async function withOthers(
   { kube }: SyncServices,
@@ -157,12 +161,15 @@ async function withOthers(
   namespace: string,
   options: Options,
 ): Promise<Result<Secrets>> {
+  const names = accounts.flatMap(({ secretName }) => (listed.has(secretName) ? [] : [secretName]))
+  const found = new Map<string, Result<StoredSecret | undefined>>()
+  await inTurns(names, READS_AT_ONCE, async (name) => {
+    found.set(name, await kube.getSecret(namespace, name, options))
+  })
   const all = new Map(listed)
-  for (const { secretName } of accounts) {
-    if (all.has(secretName)) continue
-    const secret = await kube.getSecret(namespace, secretName, options)
+  for (const [name, secret] of found) {
     if (!secret.ok) return secret
-    if (secret.value !== undefined) all.set(secretName, secret.value)
+    if (secret.value !== undefined) all.set(name, secret.value)
   }
   return ok(all)
 }

@@ -114,6 +114,16 @@ describe('a deployed release', () => {
     expect(place.writes()).toEqual([])
   })
 
+  test('without any of its many Secrets is one Event', async () => {
+    await place.orders(users(...Array.from({ length: 252 }, (_, index) => `u${index}`)))
+    await place.deployed()
+    expect(await place.sync()).toEqual({ ...NOTHING, warnings: 252 })
+    expect(place.events).toMatchObject([
+      { reason: 'AccountSecretMissing', note: expect.stringMatching(/^user u0 .* and 248 more$/) },
+    ])
+    expect(place.writes()).toEqual([])
+  })
+
   test.each(['deployed', 'failed', 'uninstalled'])('is one whose Helm release is %s', async (status) => {
     await place.orders(users('web'))
     await place.deployed({ history: [{ version: 1, status }], conditions: [] })
