@@ -13,6 +13,12 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
+/** Each round begins with another: what has just run before it helps or hinders what is measured. */
+export function rotated<T>(items: readonly T[], round: number): readonly T[] {
+  const first = (round + 1) % items.length
+  return [...items.slice(first), ...items.slice(0, first)]
+}
+
 /** One line: the figure, and what it is beside its reference of the same run. */
 export function show(name: string, samples: readonly number[], reference?: readonly number[]): void {
   const ratio = reference === undefined ? '' : `   × ${(median(samples) / median(reference)).toFixed(2)}`

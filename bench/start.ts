@@ -7,7 +7,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { median, percentile } from './figures.ts'
+import { median, percentile, rotated } from './figures.ts'
 import { type StartApi, startApi } from './start-api.ts'
 import { type Sample, timeToExit } from './start-process.ts'
 import { mintBare, type Start, startNothing, startToLivez, startToMint } from './start-scenarios.ts'
@@ -103,12 +103,6 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
       ],
     },
   ]
-}
-
-/** Each round begins with another: what has just run before it helps or hinders a start. */
-function rotated(rows: readonly Row[], round: number): readonly Row[] {
-  const first = (round + 1) % rows.length
-  return [...rows.slice(first), ...rows.slice(0, first)]
 }
 
 function row(name: string, run: () => Promise<Sample>): Row {

@@ -1,30 +1,21 @@
-import { HonoBase } from 'hono/hono-base'
-import { TrieRouter } from 'hono/router/trie-router'
-import { type App, framesOf, targetOf } from './app.ts'
 import type { Failure } from './core/failure.ts'
 import { mutateRoute, validateRoute } from './handlers/admission.ts'
-import { crashed, statusOf } from './handlers/answer.ts'
-import { measure } from './handlers/measure.ts'
-import type { AppEnv, Services } from './handlers/services.ts'
-import { checkTarget } from './handlers/target.ts'
+import { statusOf } from './handlers/answer.ts'
+import type { Services } from './handlers/services.ts'
+import { type App, createRouter } from './router.ts'
 
 /**
  * The webhooks of kube-apiserver, and nothing else, for a listener of their own: kube-apiserver shows no credentials
  * when it calls a webhook, so that whoever reaches that listener is heard.
  */
 export function createAdmissionApp(services: Services): App {
-  const { group, deps } = services
+  const { group } = services
   const refuse = (failure: Failure) => statusOf(failure, group)
   const routes = new Map([
     ['/admission/validate', validateRoute(services)],
     ['/admission/mutate', mutateRoute(services)],
   ])
-  const hono = new HonoBase<AppEnv>({ router: new TrieRouter() })
-  hono.use(measure(deps))
-  hono.use(async (c, next) => {
-    const target = checkTarget(c.env.rawTarget ?? targetOf(c.req.url))
-    return target.ok ? next() : refuse(target.failure)
-  })
+  const { hono, app } = createRouter(services)
   for (const [path, handler] of routes) {
     hono.post(path, (c) => {
       c.set('verb', 'admission')
@@ -38,18 +29,5 @@ export function createAdmissionApp(services: Services): App {
       }),
     )
   }
-  hono.notFound(() => refuse({ reason: 'route_unknown' }))
-  hono.onError((error) => {
-    deps.log('error', 'crashed', { error: error.name, at: framesOf(error) })
-    return crashed()
-  })
-  return async (request, context) => {
-    try {
-      return await hono.fetch(request, context)
-    } catch {
-      // Hono rethrows what is no Error.
-      deps.log('error', 'crashed', { error: 'thrown value' })
-      return crashed()
-    }
-  }
+  return app
 }

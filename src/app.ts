@@ -1,23 +1,19 @@
 import type { Context } from 'hono'
-import { HonoBase } from 'hono/hono-base'
-import { TrieRouter } from 'hono/router/trie-router'
-import type { RequestContext } from './core/deps.ts'
 import type { Failure } from './core/failure.ts'
 import type { Verb } from './core/metrics.ts'
-import { crashed, statusOf } from './handlers/answer.ts'
+import { statusOf } from './handlers/answer.ts'
 import { getRoute, listRoute } from './handlers/credentials.ts'
 import { groupRoute, groupsRoute, resourcesRoute } from './handlers/discovery.ts'
 import { eventsRoute, tickRoute } from './handlers/events.ts'
 import { fluxHookRoute } from './handlers/flux-hook.ts'
 import { livez, readyz, versionRoute } from './handlers/health.ts'
 import { issueRoute } from './handlers/issue.ts'
-import { measure } from './handlers/measure.ts'
 import { openApiV2Route, openApiV3Routes } from './handlers/openapi.ts'
 import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
 import { syncRoute } from './handlers/sync.ts'
 import { createSyncHinted } from './handlers/sync-hinted.ts'
-import { checkTarget } from './handlers/target.ts'
 import { createTick } from './handlers/tick.ts'
+import { type App, createRouter } from './router.ts'
 
 type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
 
@@ -28,9 +24,6 @@ interface Route {
   readonly verb: Verb | 'health'
   readonly handler: Handler
 }
-
-/** The whole function. Knows no runtime. */
-export type App = (request: Request, context: RequestContext) => Promise<Response>
 
 /** Every route there is. Other methods on these paths are 405, other paths 404. */
 const routesOf = (services: Services): readonly Route[] => {
@@ -93,19 +86,13 @@ function hintRoutesOf(services: Services): readonly Route[] {
   ]
 }
 
+/** The whole function. Knows no runtime. */
 export function createApp(services: Services): App {
-  const { group, deps } = services
+  const { group } = services
   const refuse = (failure: Failure) => statusOf(failure, group)
   const version = `/apis/${group}/${API_VERSION}`
   const routes = routesOf(services)
-  // Hono's default tries a faster router first, which these routes are too much for: a start would pay for both.
-  const hono = new HonoBase<AppEnv>({ router: new TrieRouter() })
-
-  hono.use(measure(deps))
-  hono.use(async (c, next) => {
-    const target = checkTarget(c.env.rawTarget ?? targetOf(c.req.url))
-    return target.ok ? next() : refuse(target.failure)
-  })
+  const { hono, app } = createRouter(services)
   for (const { method, path, verb, handler } of routes) {
     hono.on(method, path, (c) => {
       c.set('verb', verb)
@@ -121,21 +108,7 @@ export function createApp(services: Services): App {
       refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
     )
   }
-  hono.notFound(() => refuse({ reason: 'route_unknown' }))
-  hono.onError((error) => {
-    deps.log('error', 'crashed', { error: error.name, at: framesOf(error) })
-    return crashed()
-  })
-
-  return async (request, context) => {
-    try {
-      return await hono.fetch(request, context)
-    } catch {
-      // Hono rethrows what is no Error.
-      deps.log('error', 'crashed', { error: 'thrown value' })
-      return crashed()
-    }
-  }
+  return app
 }
 
 const wrongMethod = (c: Context<AppEnv>, { method, verb }: Route): Failure => ({
@@ -148,13 +121,3 @@ const READ_ONLY: ReadonlySet<string> = new Set<Verb>(['list', 'get'])
 /** For `kubectl edit`, `apply`, `label` or `delete`, say. */
 const WHAT_TO_DO =
   ': credentials are read only. POST to .../credentials/NAME/mint or .../revoke, or use kubectl mint'
-
-/** Where the runtime shows no request line: it has normalised dots and backslashes, the rest is as it came. */
-export const targetOf = (url: string): string => url.slice(new URL(url).origin.length)
-
-/** Where it happened and not what: messages may quote what was parsed. */
-export const framesOf = (error: Error): readonly string[] =>
-  (error.stack ?? '')
-    .split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .slice(0, 8)

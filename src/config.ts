@@ -1,6 +1,7 @@
 import { type IssuerConfig, parseAuthenticationConfig } from './auth/authentication-config.ts'
 import { ADMISSION_VARIABLES, type AdmissionConfig, readAdmission } from './config-admission.ts'
 import { readSenders, SENDER_VARIABLES, type Senders } from './config-senders.ts'
+import { readWebhookHosts, WEBHOOK_VARIABLES } from './config-webhooks.ts'
 import type { LogLevel } from './core/deps.ts'
 import { parseJson } from './core/json.ts'
 
@@ -32,6 +33,8 @@ export interface Config extends Senders {
   /** Undefined: nobody asks for metrics. */
   readonly metricsPort: number | undefined
   readonly admission: AdmissionConfig | undefined
+  /** Where webhooks of definitions may be. */
+  readonly webhookHosts: readonly string[]
 }
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -83,6 +86,7 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     requestHeaderMaxAgeMs: read.whole('MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS', 30, 1, 300) * 1000,
     metricsPort: env.MINTONCE_METRICS_PORT ? read.whole('MINTONCE_METRICS_PORT', 0, 0, 65_535) : undefined,
     admission: readAdmission(env, problems, !!env.MINTONCE_TLS_CERT_FILE),
+    webhookHosts: readWebhookHosts(env, problems),
     ...readSenders(env, problems),
   }
   if (config.frontProxy && config.tls === undefined) {
@@ -120,6 +124,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'MINTONCE_METRICS_PORT',
   ...ADMISSION_VARIABLES,
   ...SENDER_VARIABLES,
+  ...WEBHOOK_VARIABLES,
 ])
 
 /** A misspelt variable would silently leave a default in force. Service links of a pod (`MINTONCE_PORT…`) are none. */

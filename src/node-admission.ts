@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { createAdmissionApp } from './admission-app.ts'
-import type { App } from './app.ts'
 import type { Config } from './config.ts'
 import type { AdmissionConfig } from './config-admission.ts'
 import { statusOf } from './handlers/answer.ts'
 import type { Services } from './handlers/services.ts'
 import { type Serving, serve } from './node-server.ts'
 import { openTls } from './node-tls.ts'
+import type { App } from './router.ts'
 
 type Settings = Pick<Config, 'group' | 'listenAddress' | 'drainMs'>
 

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import type { App } from './app.ts'
 import type { Log } from './core/deps.ts'
 import { linesOf } from './core/headers.ts'
 import { statusOf } from './handlers/answer.ts'
 import type { Tls } from './node-tls.ts'
+import type { App } from './router.ts'
 
 interface ServeOptions {
   readonly app: App

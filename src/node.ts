@@ -11,6 +11,7 @@ import { decodeData } from './core/text.ts'
 import type { Services } from './handlers/services.ts'
 import { inClusterFetch } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
+import { createWebhookClient } from './k8s/node-webhook.ts'
 import type { MetricsServing } from './node-metrics.ts'
 import { type Serving, serve } from './node-server.ts'
 import { createServices } from './services.ts'
@@ -40,7 +41,14 @@ async function main(): Promise<void> {
     config.tls === undefined
       ? { tls: undefined }
       : await (await import('./node-front.ts')).openFront(config.tls, config, { kube, deps })
-  const runtime = { deps, kube, fetchFor: createIssuerFetch, instance: hostname(), ...front }
+  const runtime = {
+    deps,
+    kube,
+    fetchFor: createIssuerFetch,
+    webhookFetch: createWebhookClient,
+    instance: hostname(),
+    ...front,
+  }
   const services = createServices(config, runtime)
   const app = createApp(services)
   const { group, port, listenAddress: address, drainMs } = config

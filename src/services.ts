@@ -9,6 +9,7 @@ import type { Deps, Fetch } from './core/deps.ts'
 import { ok } from './core/result.ts'
 import { sweep } from './credentials/sweep.ts'
 import { createDefinitionLookup } from './definitions/lookup.ts'
+import { createWebhooks, type WebhookFetch } from './definitions/webhook-client.ts'
 import type { Services } from './handlers/services.ts'
 import { createKube } from './k8s/adapter.ts'
 import type { Kube } from './k8s/kube.ts'
@@ -21,6 +22,8 @@ export interface Runtime {
   readonly kube: Fetch
   /** To issuers of tokens: a fetch that trusts this CA (PEM), or the runtime's own when there is none. */
   readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
+  /** To webhooks that definitions name. Undefined: this runtime cannot check who answers, and calls none. */
+  readonly webhookFetch?: WebhookFetch
   readonly instance: string
   /** Ways to know a caller that only this runtime has; asked before all others. */
   readonly authenticators?: readonly Authenticator[]
@@ -40,12 +43,21 @@ type Settings = Pick<
   | 'graceMs'
   | 'eventSenders'
   | 'fluxKeys'
+  | 'webhookHosts'
 >
 
 /** Puts the parts together. Calls nothing yet. */
 export function createServices(
   settings: Settings,
-  { deps, kube: fetch, fetchFor, instance, authenticators = [], waitsFor = () => undefined }: Runtime,
+  {
+    deps,
+    kube: fetch,
+    fetchFor,
+    webhookFetch,
+    instance,
+    authenticators = [],
+    waitsFor = () => undefined,
+  }: Runtime,
 ): Services {
   const { now, log, metrics } = deps
   const { audiences, issuers, clockToleranceSeconds } = settings
@@ -63,6 +75,11 @@ export function createServices(
       now,
       maxAgeMs: settings.definitionsMaxAgeMs,
       timeoutMs: settings.kubeTimeoutMs,
+      webhooks: createWebhooks({
+        hosts: settings.webhookHosts,
+        connect: webhookFetch,
+        randomBytes: deps.randomBytes,
+      }),
     }),
     // In this order; a new way to know a caller is a file and a line here.
     authenticate: createAuthenticate([

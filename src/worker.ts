@@ -1,4 +1,4 @@
-import { type App, createApp } from './app.ts'
+import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import { isBearerToken } from './core/bearer.ts'
 import type { Fetch } from './core/deps.ts'
@@ -7,6 +7,7 @@ import { noMetrics } from './core/metrics.ts'
 import { crashed } from './handlers/answer.ts'
 import type { Services } from './handlers/services.ts'
 import { sweepOnce } from './handlers/sweep-once.ts'
+import type { App } from './router.ts'
 import { createServices } from './services.ts'
 
 interface WorkerEnv {

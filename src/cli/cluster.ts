@@ -5,6 +5,7 @@ import type { Services } from '../handlers/services.ts'
 import { inClusterFetch } from '../k8s/node-in-cluster.ts'
 import { createIssuerFetch } from '../k8s/node-issuer.ts'
 import { openKubeconfig } from '../k8s/node-kubeconfig.ts'
+import { createWebhookClient } from '../k8s/node-webhook.ts'
 import { createServices } from '../services.ts'
 import type { ClusterOptions } from './command-line.ts'
 import { createDeps } from './run-app.ts'
@@ -15,6 +16,7 @@ export const servicesFor = (config: Config, kube: Fetch): Services =>
     deps: createDeps(config),
     kube,
     fetchFor: createIssuerFetch,
+    webhookFetch: createWebhookClient,
     instance: hostname(),
   })
 

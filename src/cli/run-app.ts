@@ -6,6 +6,7 @@ import type { Deps, Fetch } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
 import { noMetrics } from '../core/metrics.ts'
 import { createIssuerFetch } from '../k8s/node-issuer.ts'
+import { createWebhookClient } from '../k8s/node-webhook.ts'
 import { type Serving, serve } from '../node-server.ts'
 import { createServices } from '../services.ts'
 
@@ -27,7 +28,13 @@ export async function runApp(
 ): Promise<Serving> {
   const { group, port, listenAddress: address = '127.0.0.1' } = config
   const app = createApp(
-    createServices(config, { deps, kube, fetchFor: createIssuerFetch, instance: hostname() }),
+    createServices(config, {
+      deps,
+      kube,
+      fetchFor: createIssuerFetch,
+      webhookFetch: createWebhookClient,
+      instance: hostname(),
+    }),
   )
   try {
     return await serve({ app, group, port, address, drainMs: 0, log: deps.log })

@@ -109,6 +109,13 @@ export type Failure =
       readonly definitions: readonly string[]
     }
   | { readonly reason: 'value_not_canonical'; readonly format: string }
+  /** A webhook that a definition names: unreachable, late, or its answer is not what was asked for. */
+  | {
+      readonly reason: 'webhook_failed'
+      readonly definition: string
+      readonly field: string
+      readonly why: string
+    }
   // How a write ended.
   | {
       readonly reason: 'write_refused'

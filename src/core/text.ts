@@ -22,7 +22,11 @@ export const toBase64 = (bytes: Uint8Array): string => {
 /** Undefined for text that is no base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+    const binary = atob(text)
+    const bytes = new Uint8Array(binary.length)
+    // A sweep decodes tens of thousands: `Uint8Array.from` with a function takes ten times as long.
+    for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at)
+    return bytes
   } catch {
     return undefined
   }

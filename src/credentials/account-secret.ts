@@ -96,13 +96,9 @@ export const isAdoptable = ({ metadata }: StoredSecret): boolean =>
 export const undeclaredSince = ({ metadata }: StoredSecret): string | undefined =>
   textAt(metadata.annotations, UNDECLARED_SINCE)
 
-/** The object that was read, adopted by its release and declared again. Its value and its record stay. */
+/** The object that was read, adopted by its release and declared again. Its value stays, and its record as it reads. */
 export function adoptedSecret(current: StoredSecret, release: HelmRelease): StoredSecret {
-  const {
-    [ADOPT]: _adopted,
-    [UNDECLARED_SINCE]: _undeclared,
-    ...annotations
-  } = current.metadata.annotations ?? {}
+  const { [ADOPT]: _adopted, [UNDECLARED_SINCE]: _undeclared, ...annotations } = repaired(current)
   return withMeta(current, {
     annotations: { ...annotations, [RELEASE_UID]: release.metadata.uid },
     ownerReferences: ownersWith(current.metadata, release),
@@ -111,24 +107,29 @@ export function adoptedSecret(current: StoredSecret, release: HelmRelease): Stor
 
 /** The object that was read, as a seed for the release that is about to be stored: by its UID, and nobody's yet. */
 export function reassignedSeed(current: StoredSecret, releaseUid: string): StoredSecret {
-  return withMeta(current, { annotations: { ...current.metadata.annotations, [RELEASE_UID]: releaseUid } })
+  return withMeta(current, { annotations: { ...repaired(current), [RELEASE_UID]: releaseUid } })
 }
 
 /** The object that was read, marked as undeclared at this time. */
 export const undeclaredSecret = (current: StoredSecret, at: string): StoredSecret =>
-  withMeta(current, { annotations: { ...current.metadata.annotations, [UNDECLARED_SINCE]: at } })
+  withMeta(current, { annotations: { ...repaired(current), [UNDECLARED_SINCE]: at } })
 
 /** The object that was read, given up by its release: the next release of its name may take it over. */
 export function adoptableSecret(current: StoredSecret): StoredSecret {
-  const {
-    [RELEASE_UID]: _release,
-    [UNDECLARED_SINCE]: _undeclared,
-    ...annotations
-  } = current.metadata.annotations ?? {}
+  const { [RELEASE_UID]: _release, [UNDECLARED_SINCE]: _undeclared, ...annotations } = repaired(current)
   return withMeta(current, {
     annotations: { ...annotations, [ADOPT]: 'true' },
     ownerReferences: (current.metadata.ownerReferences ?? []).filter((each) => !isHelmRelease(each)),
   })
+}
+
+/**
+ * Its annotations, with the record as it reads: a history that somebody has made as long as annotations may be
+ * (`k8s.io/apimachinery/pkg/api/validation`, TotalAnnotationSizeLimitB) would leave no room for one more.
+ */
+function repaired({ metadata: { annotations } }: StoredSecret): Readonly<Record<string, string>> {
+  const record = readRecord(annotations)
+  return { ...annotations, ...(record && writeRecord(record)) }
 }
 
 const withMeta = (current: StoredSecret, more: Partial<ObjectMeta>): StoredSecret => ({

@@ -7,7 +7,7 @@ import { accountNameOf, type CredentialName, credentialNameOf } from './naming.t
  * The one tenant account that a Credential's name stands for. Fails with `credential_not_found` (undeclared, or a
  * platform account: the API does not show those), `accounts_collide` (two usernames map to the name: neither is
  * served) or `account_invalid` (this entry is wrong; or a source could not be read as a whole, and then nobody knows
- * which names it would have reserved).
+ * which names it would have reserved), or with the failure of a source that is not the release's fault.
  */
 export function findAccount(declared: Declarations, name: CredentialName): Result<Declared> {
   const credential = credentialNameOf(name)
@@ -16,11 +16,14 @@ export function findAccount(declared: Declarations, name: CredentialName): Resul
     return fail({ reason: 'credential_not_found', name: credential })
   }
 
-  const malformed = declared.malformed.filter(({ username }) => accountNameOf(username) === name.account)
+  const malformed = declared.malformed.flatMap(({ username, cause }) =>
+    username !== undefined && accountNameOf(username) === name.account ? [{ username, cause }] : [],
+  )
   const usernames = [...new Set([...here, ...malformed].map(({ username }) => username))].sort()
   if (usernames.length > 1) return fail({ reason: 'accounts_collide', name: credential, usernames })
 
   const causes = [...malformed.map(({ cause }) => cause), ...declared.causes]
+  if (declared.failure !== undefined) return fail(declared.failure)
   if (causes.length > 0) return fail({ reason: 'account_invalid', name: credential, causes })
 
   const account = here[0]

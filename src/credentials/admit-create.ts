@@ -50,6 +50,9 @@ async function createNew(
   options: Options,
 ): Promise<Verdict> {
   const declared = await resolveDeclared(rules, release)
+  if (declared.failure !== undefined) {
+    return refused({ is: 'failed', what: READING, failure: declared.failure })
+  }
   const problems = problemsOf(rules, declared, release)
   if (problems.length > 0) return refused(invalid({ release, application, rules }, problems))
   const { accounts } = nameAccounts(declared, release.metadata.name)

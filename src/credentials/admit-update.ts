@@ -36,6 +36,9 @@ export async function admitUpdate(
     resolveDeclared(rules, release),
     resolveDeclared(rules, before),
   ])
+  if (declared.failure !== undefined) {
+    return refused({ is: 'failed', what: READING, failure: declared.failure })
+  }
   const { introduced, found } = ratchet(
     problemsOf(rules, declared, release),
     problemsOf(rules, declaredBefore, before),
@@ -108,7 +111,7 @@ async function admitAccounts(
 
 /** Malformed ones too: somebody had them in mind. */
 const usernamesOf = ({ accounts, malformed }: Declarations): ReadonlySet<string> =>
-  new Set([...accounts, ...malformed].map(({ username }) => username))
+  new Set([...accounts, ...malformed].flatMap(({ username }) => username ?? []))
 
 /** Those that were there before: what is in their way is for whoever looks after them, and holds up nobody. */
 async function lookAt(

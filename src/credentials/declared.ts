@@ -28,14 +28,14 @@ export interface NameProblem {
  * others stand.
  */
 export function nameAccounts(declared: Declarations, release: string): NamedAccounts {
-  const malformed = new Set(declared.malformed.map(({ username }) => username))
+  const malformed = new Set(declared.malformed.flatMap(({ username }) => username ?? []))
   const usernames = [...new Set([...declared.accounts.map(({ username }) => username), ...malformed])]
   const platform = new Set(
     declared.accounts.filter(({ owner }) => owner === 'platform').map(({ username }) => username),
   )
   const accounts: NamedAccount[] = []
   const problems: NameProblem[] = declared.malformed.map(({ username, cause }) => ({
-    usernames: [username],
+    usernames: username === undefined ? [] : [username],
     cause,
   }))
   for (const [account, holders] of Map.groupBy(usernames, accountNameOf)) {

@@ -59,7 +59,7 @@ interface Services {
 /**
  * Replaces an account's password by one conditional write, and answers the new one. Fails with a `secret_*` reason
  * (the name is held by something that we may not write), `credential_changed`, `write_refused`, `outcome_unknown`,
- * `value_not_canonical`, or, before the write, `caller_gone`.
+ * `value_not_canonical`, `webhook_failed`, or, before the write, `caller_gone`.
  */
 export async function issue(
   { kube, deps, emit }: Services,
@@ -78,9 +78,14 @@ export async function issue(
 
   const password = generatePassword(deps)
   const { format, valuesPath, secretLabels } = state.rules
-  const stored = await deriveStored(format, { username, password }, deps, { valuesPath })
-  if (!stored.ok) return stored
+  const stored = await deriveStored(
+    format,
+    { username, password },
+    { randomBytes: deps.randomBytes, signal: order.signal },
+    { valuesPath },
+  )
   if (order.signal.aborted) return fail({ reason: 'caller_gone' })
+  if (!stored.ok) return stored
 
   const issuedAt = toTimestamp(deps.now())
   const intent = intentOf(

@@ -62,7 +62,7 @@ const MAX_ROUNDS = 4
 /**
  * Brings the account Secrets of one release in step with what it declares. Idempotent: a second one does nothing. It
  * seeds, adopts, marks and deletes as `planOf` says and leaves everything else byte for byte alone. Fails with a
- * `kube_*` reason, or `definition_wrong`/`definitions_ambiguous`; what was done before stays done, and is right.
+ * `kube_*` reason, or `definition_wrong`/`definitions_ambiguous`/`webhook_failed`; what was done before stays done, and is right.
  */
 export async function sync(
   services: SyncServices,
@@ -128,6 +128,7 @@ async function readPlan(
     return ok({ is: 'unserved', why: `applications of kind ${application.kind} have no minted credentials` })
   }
   const declared = await resolveDeclared(rules.value, release)
+  if (declared.failure !== undefined) return fail(declared.failure)
   const secrets = await withOthers(services, listed.value, nameAccounts(declared, name), namespace, options)
   if (!secrets.ok) return secrets
   const input = { release, rules: rules.value, declared, secrets: secrets.value, now: deps.now(), graceMs }

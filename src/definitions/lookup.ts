@@ -5,6 +5,7 @@ import type { CallOptions, Kube } from '../k8s/kube.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
 import { parseRules } from './parse.ts'
 import type { CredentialRules } from './rules.ts'
+import { NO_WEBHOOKS, type Webhooks } from './webhook.ts'
 
 /** The definitions of a cluster, as of one list. */
 export interface Definitions {
@@ -30,6 +31,8 @@ interface LookupOptions {
   readonly maxAgeMs: number
   /** How long a list is waited for. */
   readonly timeoutMs: number
+  /** How this process calls the webhooks that definitions name; left out: it calls none. */
+  readonly webhooks?: Webhooks
 }
 
 /**
@@ -37,7 +40,13 @@ interface LookupOptions {
  * Callers at the same time share one list, which no single caller's signal ends; a failure is not kept. Fails with
  * `caller_gone` for a caller whose `signal` fires before the list is there.
  */
-export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: LookupOptions): DefinitionLookup {
+export function createDefinitionLookup({
+  kube,
+  now,
+  maxAgeMs,
+  timeoutMs,
+  webhooks = NO_WEBHOOKS,
+}: LookupOptions): DefinitionLookup {
   let kept: { readonly listedAt: number; readonly definitions: Definitions } | undefined
   const share = createShare<Result<Definitions>>({ now, timeoutMs })
 
@@ -51,7 +60,7 @@ export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: Looku
     const listedAt = now()
     const listed = await kube.listDefinitions()
     if (!listed.ok) return listed
-    const definitions = index(listed.value)
+    const definitions = index(listed.value, webhooks)
     kept = { listedAt, definitions }
     return ok(definitions)
   }
@@ -59,7 +68,7 @@ export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: Looku
   return {
     read: async (options) => {
       const listed = await kube.listDefinitions(options)
-      return listed.ok ? ok(index(listed.value)) : listed
+      return listed.ok ? ok(index(listed.value, webhooks)) : listed
     },
     async load({ signal } = {}) {
       if (kept !== undefined && isFresh(kept.listedAt)) return ok(kept.definitions)
@@ -74,23 +83,27 @@ export function createDefinitionLookup({ kube, now, maxAgeMs, timeoutMs }: Looku
   }
 }
 
-function index(definitions: readonly ApplicationDefinition[]): Definitions {
+function index(definitions: readonly ApplicationDefinition[], webhooks: Webhooks): Definitions {
   const byKind = Map.groupBy(definitions, ({ spec }) => textAt(spec, 'application', 'kind'))
   const parsed = new Map<string, Result<CredentialRules | undefined>>()
   return {
     kinds: [...byKind.keys()].filter((kind) => kind !== undefined),
     rulesFor(kind) {
-      const known = parsed.get(kind) ?? rulesOf(kind, byKind.get(kind) ?? [])
+      const known = parsed.get(kind) ?? rulesOf(kind, byKind.get(kind) ?? [], webhooks)
       parsed.set(kind, known)
       return known
     },
   }
 }
 
-function rulesOf(kind: string, found: readonly ApplicationDefinition[]): Result<CredentialRules | undefined> {
+function rulesOf(
+  kind: string,
+  found: readonly ApplicationDefinition[],
+  webhooks: Webhooks,
+): Result<CredentialRules | undefined> {
   const [definition, second] = found
   if (definition === undefined) return ok(undefined)
-  if (second === undefined) return parseRules(definition)
+  if (second === undefined) return parseRules(definition, webhooks)
   const definitions = found.map(({ metadata }) => metadata.name)
   return fail({ reason: 'definitions_ambiguous', kind, definitions })
 }

@@ -1,6 +1,6 @@
 import { filledAt, isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
-import type { Format } from '../formats/format.ts'
+import type { NamedFormat } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
 import { isDnsSubdomain } from '../k8s/names.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
@@ -10,18 +10,24 @@ import type { BoundSource, CredentialRules, Legacy } from './rules.ts'
 import { selectsAccountSecrets } from './secret-selectors.ts'
 import { sourceKinds } from './sources/index.ts'
 import { PATH_PATTERN } from './values.ts'
+import { NO_WEBHOOKS, type WebhookContext, type Webhooks } from './webhook.ts'
+import { readWebhookFormat } from './webhook-format.ts'
 
 const FIELDS = ['format', 'secretLabels', 'valuesPath', 'accounts', 'legacy']
 /** Known words of the block that this version does not serve yet: it says so instead of "unknown". */
-const NOT_SERVED = new Set(['ValuesList', 'Expression', 'Webhook'])
+const NOT_SERVED = new Set(['ValuesList', 'Expression'])
 
 /**
  * The rules in `spec.credentials` of a definition, or in its annotation `credentials.cozystack.io/definition`. Undefined
  * when it has none: the kind is not served. Fails with `definition_wrong`, closed and by field: an unknown field may be
  * a rule of a newer version, and a platform account that it would have declared.
  */
-export function parseRules(definition: ApplicationDefinition): Result<CredentialRules | undefined> {
+export function parseRules(
+  definition: ApplicationDefinition,
+  webhooks: Webhooks = NO_WEBHOOKS,
+): Result<CredentialRules | undefined> {
   const name = definition.metadata.name
+  const context = { definition: name, webhooks }
   const wrong: Wrong = (field, problem) =>
     fail({ reason: 'definition_wrong', definition: name, field, problem })
   const block = readBlock(definition, wrong)
@@ -31,13 +37,13 @@ export function parseRules(definition: ApplicationDefinition): Result<Credential
   const known = checkFields(block.value, FIELDS, ROOT, wrong)
   if (!known.ok) return known
 
-  const format = readFormat(own(block.value, 'format'), wrong)
+  const format = readFormat(own(block.value, 'format'), context, wrong)
   if (!format.ok) return format
   const secretLabels = readSecretLabels(own(block.value, 'secretLabels') ?? {}, wrong)
   if (!secretLabels.ok) return secretLabels
   const valuesPath = readValuesPath(own(block.value, 'valuesPath'), format.value, wrong)
   if (!valuesPath.ok) return valuesPath
-  const sources = readSources(own(block.value, 'accounts'), wrong)
+  const sources = readSources(own(block.value, 'accounts'), context, wrong)
   if (!sources.ok) return sources
   const legacy = readLegacy(own(block.value, 'legacy'), wrong)
   if (!legacy.ok) return legacy
@@ -63,14 +69,18 @@ function checkFields(value: Json, fields: readonly string[], path: string, wrong
   return unknown === undefined ? ok(undefined) : wrong(`${path}.${unknown}`, 'unknown field')
 }
 
-function readFormat(value: unknown, wrong: Wrong): Result<Format> {
+function readFormat(value: unknown, context: WebhookContext, wrong: Wrong): Result<NamedFormat> {
   const path = `${ROOT}.format`
   if (!isObject(value)) return wrong(path, 'required: an object such as {name: scram-sha-256}')
   const kind = own(value, 'kind') ?? 'BuiltIn'
-  if (kind === 'Webhook') return wrong(`${path}.kind`, 'Webhook is not served by this version')
-  if (kind !== 'BuiltIn') return wrong(`${path}.kind`, 'must be BuiltIn')
-  const known = checkFields(value, ['kind', 'name'], path, wrong)
+  if (kind !== 'BuiltIn' && kind !== 'Webhook') return wrong(`${path}.kind`, 'must be BuiltIn or Webhook')
+  const fields = ['kind', 'name', ...(kind === 'Webhook' ? ['webhook'] : [])]
+  const known = checkFields(value, fields, path, wrong)
   if (!known.ok) return known
+  if (kind === 'Webhook') {
+    const read = readWebhookFormat(value, path, context)
+    return read.ok ? ok(read.format) : wrong(read.field, read.problem)
+  }
   const format = formats.get(textAt(value, 'name') ?? '')
   return format === undefined
     ? wrong(`${path}.name`, `unknown format; known are ${[...formats.keys()].join(', ')}`)
@@ -87,29 +97,36 @@ function readSecretLabels(value: unknown, wrong: Wrong): Result<Readonly<Record<
 }
 
 /** Helm history keeps values for ever, and tenants cannot set a key that starts with `_`. */
-function readValuesPath(value: unknown, format: Format, wrong: Wrong): Result<string | undefined> {
+function readValuesPath(value: unknown, format: NamedFormat, wrong: Wrong): Result<string | undefined> {
   const path = `${ROOT}.valuesPath`
   if (value === undefined) return ok(undefined)
   if (typeof value !== 'string' || !PATH_PATTERN.test(value)) return wrong(path, 'must be dotted names')
   if (!value.startsWith('_')) return wrong(path, 'must start with "_", which tenants cannot set')
   if (format.storesPlaintext)
     return wrong(path, `format ${format.name} would put passwords into Helm history`)
+  if (format.neverInValues)
+    return wrong(path, `values of format ${format.name} would reach the chart as something else`)
   return ok(value)
 }
 
-function readSources(value: unknown, wrong: Wrong): Result<readonly BoundSource[]> {
+function readSources(value: unknown, context: WebhookContext, wrong: Wrong): Result<readonly BoundSource[]> {
   const path = `${ROOT}.accounts`
   if (!Array.isArray(value) || value.length === 0) return wrong(path, 'required: at least one account source')
   const sources: BoundSource[] = []
   for (const [index, entry] of value.entries()) {
-    const source = readSource(entry, `${path}[${index}]`, wrong)
+    const source = readSource(entry, `${path}[${index}]`, context, wrong)
     if (!source.ok) return source
     sources.push(source.value)
   }
   return ok(sources)
 }
 
-function readSource(entry: unknown, path: string, wrong: Wrong): Result<BoundSource> {
+function readSource(
+  entry: unknown,
+  path: string,
+  context: WebhookContext,
+  wrong: Wrong,
+): Result<BoundSource> {
   if (!isObject(entry)) return wrong(path, 'must be an object')
   const kind = textAt(entry, 'kind') ?? ''
   const source = sourceKinds.get(kind)
@@ -122,7 +139,7 @@ function readSource(entry: unknown, path: string, wrong: Wrong): Result<BoundSou
   }
   const fields = checkFields(entry, ['kind', ...source.fields], path, wrong)
   if (!fields.ok) return fields
-  const parsed = source.parse(entry, path)
+  const parsed = source.parse(entry, path, context)
   return parsed.ok ? ok(parsed.source) : wrong(parsed.field, parsed.problem)
 }
 

@@ -1,4 +1,4 @@
-import type { Cause } from '../core/failure.ts'
+import type { Cause, Failure } from '../core/failure.ts'
 import { isObject, own, textAt } from '../core/json.ts'
 import { cutBytes } from '../core/text.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
@@ -12,6 +12,8 @@ export interface Declarations {
   readonly malformed: SourceAnswer['malformed']
   /** What makes the answer as a whole untrustworthy. */
   readonly causes: readonly Cause[]
+  /** Of a source that failed through no fault of the release; it has a cause, too. */
+  readonly failure?: Failure
   /** Every source was resolved, and every entry. */
   readonly complete: boolean
   /** Where the release takes values from that are not read, such as `Secret/cozystack-values`. */
@@ -35,18 +37,29 @@ export async function resolveDeclared(rules: CredentialRules, release: HelmRelea
     accounts: accounts.filter(({ username }) => usernameProblem(username) === undefined),
     malformed,
     causes,
+    ...failureOf(answers),
     complete: causes.length === 0 && malformed.length === 0,
     valuesFrom: referencesOf(release),
   }
 }
 
+type Answers = Awaited<ReturnType<typeof answersOf>>
+
+function failureOf(answers: Answers): Pick<Declarations, 'failure'> {
+  const failure = answers
+    .flatMap((answer) => (answer.ok ? [] : [answer.failure]))
+    .find((each) => each !== undefined)
+  return failure === undefined ? {} : { failure }
+}
+
 async function answersOf(
   { sources, schema }: CredentialRules,
-  { spec }: HelmRelease,
+  { metadata: { namespace = '', name, labels = {} }, spec }: HelmRelease,
 ): Promise<readonly Awaited<ReturnType<CredentialRules['sources'][number]['resolve']>>[]> {
   const values = own(spec, 'values') ?? {}
   if (!isObject(values)) return [misshapen('', 'a map', values)]
-  return Promise.all(sources.map((source) => source.resolve({ values, schema })))
+  const input = { values, schema, metadata: { namespace, name, labels } }
+  return Promise.all(sources.map((source) => source.resolve(input)))
 }
 
 const TOO_MANY: Cause = {

@@ -1,7 +1,7 @@
-import type { Cause } from '../core/failure.ts'
+import type { Cause, Failure } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
 import { utf8 } from '../core/text.ts'
-import type { Format } from '../formats/format.ts'
+import type { NamedFormat } from '../formats/format.ts'
 
 export type Owner = 'tenant' | 'platform'
 
@@ -21,10 +21,16 @@ export function usernameProblem(username: string): string | undefined {
   return utf8(username).length > MAX_USERNAME_BYTES ? `is longer than ${MAX_USERNAME_BYTES} bytes` : undefined
 }
 
+/** An entry that is wrong by itself. It may be so wrong that it names nobody. */
+export interface Malformed {
+  readonly username?: string
+  readonly cause: Cause
+}
+
 /** What one source found: accounts, and entries that are wrong by themselves (their siblings stand). */
 export interface SourceAnswer {
   readonly accounts: readonly Declared[]
-  readonly malformed: readonly { readonly username: string; readonly cause: Cause }[]
+  readonly malformed: readonly Malformed[]
 }
 
 /** What a source may look at. */
@@ -33,6 +39,15 @@ interface SourceInput {
   readonly values: Json
   /** The parsed `openAPISchema` of the definition, or undefined when it has none that parses. */
   readonly schema: Json | undefined
+}
+
+export interface ResolveInput extends SourceInput {
+  /** Of the HelmRelease. */
+  readonly metadata: {
+    readonly namespace: string
+    readonly name: string
+    readonly labels: Readonly<Record<string, string>>
+  }
 }
 
 /** Where somebody has written an account into the values of a release. */
@@ -51,10 +66,15 @@ export interface BoundSource {
   readonly kind: string
   /** The entries that stand in the values, malformed ones too. A source that reads none has no such method. */
   readonly entries?: (input: SourceInput) => readonly Entry[]
-  /** Fails as a whole (a cause with the path) when the release's values have another shape than the source reads. */
+  /** What is wrong with its settings that could not be seen when they were parsed; `resolve` fails by it too. */
+  readonly check?: () => Promise<{ readonly field: string; readonly problem: string } | undefined>
+  /**
+   * Fails as a whole (a cause with the path) when the release's values have another shape than the source reads. With a
+   * `failure` when it is not the release that is wrong: that is then what a caller is answered.
+   */
   readonly resolve: (
-    input: SourceInput,
-  ) => Promise<{ ok: true; value: SourceAnswer } | { ok: false; cause: Cause }>
+    input: ResolveInput,
+  ) => Promise<{ ok: true; value: SourceAnswer } | { ok: false; cause: Cause; failure?: Failure }>
 }
 
 /** A key of a Secret in the namespace of the release. */
@@ -69,7 +89,7 @@ export interface CredentialRules {
   readonly definition: string
   /** Of the application's resource: `postgreses`. Undefined when the definition does not say it. */
   readonly plural: string | undefined
-  readonly format: Format
+  readonly format: NamedFormat
   readonly secretLabels: Readonly<Record<string, string>>
   readonly valuesPath: string | undefined
   /** Where a chart from before keeps the password of an account in the clear. */

@@ -1,7 +1,6 @@
-import type { Deps } from '../core/deps.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { utf8 } from '../core/text.ts'
-import type { Format, FormatInput } from './format.ts'
+import type { DeriveDeps, FormatInput, NamedFormat } from './format.ts'
 
 const MAX_STORED_BYTES = 8 * 1024
 /** Flux reads a value at a `targetPath` as `helm --set` does: commas, braces and backslashes mean something. */
@@ -16,24 +15,37 @@ interface DeriveOptions {
 
 /**
  * The value to store for a password, checked against everything that makes an engine take it for something else. Fails
- * with `value_not_canonical`; then nothing may be written. An empty password fails too: the hash of nothing is a
+ * with `value_not_canonical`, or `webhook_failed` when a webhook gave it; then nothing may be written. An empty password fails too: the hash of nothing is a
  * password that anyone can type. Throws what the format throws (a TypeError for a password that it cannot encode).
  */
 export async function deriveStored(
-  format: Format,
+  format: NamedFormat,
   input: FormatInput,
-  deps: Pick<Deps, 'randomBytes'>,
+  deps: DeriveDeps,
   { valuesPath }: DeriveOptions,
 ): Promise<Result<string>> {
   const refused = fail({ reason: 'value_not_canonical', format: format.name })
   if (input.password === '' || !input.password.isWellFormed()) return refused
   const stored = await format.derive(input, deps)
-  const sound =
-    format.canonical.test(stored) &&
-    utf8(stored).length <= MAX_STORED_BYTES &&
-    (format.storesPlaintext || !stored.includes(input.password)) &&
-    (valuesPath === undefined || isSafeInValues(stored))
-  return sound ? ok(stored) : refused
+  if (typeof stored !== 'string') return stored
+  const problem = problemOf(format, stored, input.password, valuesPath)
+  if (problem === undefined) return ok(stored)
+  return format.refuse?.(problem) ?? refused
+}
+
+/** Why a value may not be stored, without the value. */
+function problemOf(
+  { canonical, storesPlaintext }: NamedFormat,
+  stored: string,
+  password: string,
+  valuesPath: string | undefined,
+): string | undefined {
+  if (stored === '') return 'the value is empty'
+  if (utf8(stored).length > MAX_STORED_BYTES) return `the value is longer than ${MAX_STORED_BYTES} bytes`
+  if (!canonical.test(stored)) return 'the value is not what the format stores'
+  if (!storesPlaintext && stored.includes(password)) return 'the value contains the password'
+  if (valuesPath !== undefined && !isSafeInValues(stored)) return 'the value would change in Helm values'
+  return undefined
 }
 
 const isSafeInValues = (stored: string): boolean =>

@@ -1,4 +1,5 @@
 import type { Deps } from '../core/deps.ts'
+import type { Failed } from '../core/result.ts'
 
 export interface FormatInput {
   readonly username: string
@@ -15,5 +16,17 @@ export interface Format {
   readonly storesPlaintext: boolean
   /** What the engine takes as this format; anything else some engines take for a plaintext password. */
   readonly canonical: RegExp
+  /** Set when its values hold a character that Helm does not take as it is: such a format goes with no `valuesPath`. */
+  readonly neverInValues?: true
   readonly derive: (input: FormatInput, deps: Pick<Deps, 'randomBytes'>) => Promise<string>
+}
+
+/** What a format may use. `signal` fires when nobody waits for the value any more. */
+export type DeriveDeps = Pick<Deps, 'randomBytes'> & { readonly signal?: AbortSignal }
+
+/** The format that a definition names: a built-in one, or one that somebody else computes and that may fail. */
+export interface NamedFormat extends Omit<Format, 'derive'> {
+  readonly derive: (input: FormatInput, deps: DeriveDeps) => Promise<string | Failed>
+  /** The failure of a value that may not be stored, where it is somebody else's. `why` is never the value. */
+  readonly refuse?: (why: string) => Failed
 }

@@ -119,6 +119,11 @@ const credentialRows = {
     internal(
       `format ${format} derived a value that its engine would not take as a verifier; nothing was written`,
     ),
+  // As kube-apiserver words it (`k8s.io/apiserver/pkg/util/webhook/error.go`).
+  webhook_failed: ({ definition, field, why }) =>
+    internal(
+      `Internal error occurred: failed calling webhook ${JSON.stringify(field)}: ApplicationDefinition ${JSON.stringify(definition)}: ${why}; the stored password is as it was`,
+    ),
   write_refused: ({ name, cause, leftoverDeleted }, group) => {
     const { headers: _retry, ...answer } = refusedWrite(cause, name, group)
     if (!leftoverDeleted) return answer

@@ -10,10 +10,10 @@ import { TLSSocket } from 'node:tls'
 import type { Fetch } from '../core/deps.ts'
 import { markNeverSent } from '../core/error-code.ts'
 
-/** TLS of a connection: CA, client certificate, server name. */
+/** TLS of a connection: CA, client certificate, server name; and how that name is looked up. */
 export type TlsOptions = Pick<
   AgentOptions,
-  'ca' | 'cert' | 'key' | 'passphrase' | 'pfx' | 'servername' | 'rejectUnauthorized'
+  'ca' | 'cert' | 'key' | 'passphrase' | 'pfx' | 'servername' | 'rejectUnauthorized' | 'lookup'
 >
 
 export interface HttpsClient {

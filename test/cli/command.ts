@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { Anything } from '../contract/kube.ts'
 import { type Running, startProgram } from '../helpers/program.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -55,6 +56,23 @@ export const CURL = `curl() { '${process.execPath}' '${STANDIN}' "$@"; }\n`
 /** Lines as a person pastes them. */
 export const runInShell = (script: string): Promise<Ended> =>
   ended(spawn('sh', ['-e', '-c', `${CURL}${script}`]))
+
+/** What the calls in these lines answer, one JSON document a line. Throws when one of them fails or complains. */
+export async function answersTo(script: string): Promise<readonly Anything[]> {
+  const { code, stdout, stderr } = await runInShell(script)
+  if (code !== 0 || stderr !== '') throw new Error(`the script ended with ${code}: ${stderr}`)
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+/** What a person copies from an output: the assignments and the calls. */
+export const pasteable = (output: string): string =>
+  output
+    .split('\n')
+    .filter((line) => /^(\w+=|curl )/.test(line))
+    .join('\n')
 
 export async function ended(child: ChildProcess): Promise<Ended> {
   const { stdout, stderr } = child

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { invitationOf } from '../../src/cli/dev.ts'
 import type { ApiServer } from '../contract/backends/api-server.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
-import { ROOT, runCommand, runInShell, type Served, serveCommand } from './command.ts'
+import { answersTo, pasteable, ROOT, runCommand, runInShell, type Served, serveCommand } from './command.ts'
 
 const TIMEOUT_MS = 30_000
 const CLUSTER = { context: 'kind-acme', server: 'https://127.0.0.1:6443' }
@@ -33,13 +33,6 @@ async function kubeconfigOf(api: ApiServer, server?: string): Promise<string> {
   return path
 }
 
-/** What a person copies: the assignments and the calls. */
-const pasteable = (output: string): string =>
-  output
-    .split('\n')
-    .filter((line) => /^(\w+=|curl )/.test(line))
-    .join('\n')
-
 describe('dev', { timeout: TIMEOUT_MS }, () => {
   let sandbox: Served
   beforeAll(async () => {
@@ -48,12 +41,7 @@ describe('dev', { timeout: TIMEOUT_MS }, () => {
   afterAll(async () => void (await sandbox.stop()))
 
   test('prints lines that list, mint, read and revoke when they are pasted', async () => {
-    const { code, stdout, stderr } = await runInShell(pasteable(sandbox.output()))
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const answers = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const answers = await answersTo(pasteable(sandbox.output()))
     expect(answers).toMatchObject([
       { kind: 'CredentialList', items: [] },
       { kind: 'CredentialRequest', status: { username: 'web', password: expect.stringMatching(/^\w{32}$/) } },

@@ -6,7 +6,7 @@ import type { ApiServer } from '../contract/backends/api-server.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
 import { type Admin, adminOf } from '../contract/kube.ts'
 import { releaseOf } from '../contract/tenant.ts'
-import { BY, syncCluster } from '../helpers/sync-cluster.ts'
+import { BY, NOTHING_SWEPT, syncCluster } from '../helpers/sync-cluster.ts'
 import { runCommand } from './command.ts'
 
 const TIMEOUT_MS = 30_000
@@ -50,17 +50,7 @@ describe('sweep and adopt as commands', { timeout: TIMEOUT_MS }, () => {
     const { code, stdout } = await runCommand(['sweep'], { env })
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({
-      sweep: {
-        releases: 1,
-        synced: 1,
-        created: 2,
-        adopted: 0,
-        marked: 0,
-        deleted: 0,
-        orphansDeleted: 0,
-        warnings: 0,
-        failures: 0,
-      },
+      sweep: { ...NOTHING_SWEPT, releases: 1, synced: 1, created: 2 },
     })
     const { metadata } = await admin.get(`${SECRETS}/postgres-orders.web.account`)
     expect(metadata.annotations['credentials.cozystack.io/history']).toContain(

@@ -1,66 +1,34 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type RealApiServer, startRealApiServer } from '../contract/backends/real-api-server.ts'
-import { SETTINGS } from '../contract/backends/settings.ts'
 import { type Anything, decode } from '../contract/kube.ts'
-import { freePorts } from '../control-plane/ports.ts'
-import type { ControlPlane } from '../control-plane/start.ts'
-import { type RunningEntry, startEntry } from '../helpers/entry.ts'
 import { eventually } from './eventually.ts'
-import { build } from './shipped.ts'
-import { applyWebhooks, startOtherWebhook } from './webhooks.ts'
+import {
+  accountSecretsIn,
+  collectorHasPassed,
+  releasesIn,
+  secretsIn,
+  startWebhooked,
+  type Webhooked,
+} from './webhooked.ts'
+import { startOtherWebhook } from './webhooks.ts'
 
 const TIMES = 50
 const NAMESPACE = 'tenant-acme'
-const RELEASES = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${NAMESPACE}/helmreleases`
-const SECRETS = `/api/v1/namespaces/${NAMESPACE}/secrets`
+const RELEASES = releasesIn(NAMESPACE)
+const SECRETS = secretsIn(NAMESPACE)
 const FINALIZER = 'finalizers.fluxcd.io'
 
-let api: RealApiServer
-let plane: ControlPlane
-let entry: RunningEntry | undefined
-let startAgain: () => Promise<RunningEntry>
+let webhooked: Webhooked
 
 beforeAll(async () => {
-  api = await startRealApiServer()
-  plane = api.plane
-  await plane.apply(await build('deploy/base', plane))
-  await plane.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
-  const [port = 0] = await freePorts(1)
-  const { certFile, keyFile } = await plane.serverCertificateFor(['127.0.0.1'])
-  startAgain = () =>
-    startEntry(api, {
-      ...SETTINGS,
-      MINTONCE_TLS_CERT_FILE: certFile,
-      MINTONCE_TLS_KEY_FILE: keyFile,
-      MINTONCE_ADMISSION_PORT: String(port),
-    })
-  entry = await startAgain()
-  await applyWebhooks(plane, port)
-  await eventually('the webhooks are asked', async () => {
-    const refused = await create(postgres('probe', { a_b: {}, 'a-b': {} }), '?dryRun=All')
-    return refused.status === 422
-  })
+  webhooked = await startWebhooked()
+  await webhooked.plane.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
 })
-afterAll(async () => {
-  await entry?.stop()
-  await api?.stop()
-})
+afterAll(() => webhooked?.stop())
 
-interface Answer {
-  readonly status: number
-  readonly warnings: readonly string[]
-  readonly body: Anything
-}
-
-async function send(method: string, path: string, body?: object): Promise<Answer> {
-  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-  const init = { method, ...(body && { body: JSON.stringify(body), headers: { 'content-type': type } }) }
-  const answer = await plane.adminFetch(new Request(`${plane.url}${path}`, init))
-  const warnings = (answer.headers.get('warning') ?? '').split(/(?<="), /).filter((each) => each !== '')
-  return { status: answer.status, warnings, body: await answer.json() }
-}
-
+const send: Webhooked['send'] = (...asked) => webhooked.send(...asked)
 const create = (release: object, query = '') => send('POST', `${RELEASES}${query}`, release)
 const patch = (name: string, change: object) => send('PATCH', `${RELEASES}/${name}`, change)
 const remove = (name: string) => send('DELETE', `${RELEASES}/${name}`)
@@ -70,8 +38,7 @@ const secretOf = async (name: string): Promise<Anything> => {
   const { status, body } = await send('GET', `${SECRETS}/${name}.account`)
   return status === 200 ? body : undefined
 }
-const accountSecrets = async (): Promise<readonly Anything[]> =>
-  (await send('GET', `${SECRETS}?labelSelector=credentials.cozystack.io%2Faccount%3Dtrue`)).body.items
+const accountSecrets = () => accountSecretsIn(webhooked, NAMESPACE)
 
 const application = (kind: string, name: string, values: object, spec: object = {}) => ({
   apiVersion: 'helm.toolkit.fluxcd.io/v2',
@@ -101,16 +68,6 @@ const withFinalizer = (release: ReturnType<typeof application>) => ({
   metadata: { ...release.metadata, finalizers: [FINALIZER] },
 })
 
-/** Until the garbage collector has looked at all that was written before: it has taken an orphan that is younger. */
-async function collectorHasPassed(): Promise<void> {
-  const owner = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease', name: 'gone', uid: 'gone' }
-  const name = `orphan-${Date.now()}`
-  await send('POST', SECRETS, { metadata: { name, ownerReferences: [owner] } })
-  await eventually('the collector takes an orphan', async () => {
-    return (await send('GET', `${SECRETS}/${name}`)).status === 404
-  })
-}
-
 test(`${TIMES} applications: their Secrets are there before the create returns, and live as long as they do`, async () => {
   const names = numbered('born')
   for (const name of names) {
@@ -128,14 +85,14 @@ test(`${TIMES} applications: their Secrets are there before the create returns, 
   }
   const born = (await accountSecrets()).map(({ metadata }) => metadata.uid)
   expect(born).toHaveLength(2 * TIMES)
-  await collectorHasPassed()
+  await collectorHasPassed(webhooked, NAMESPACE)
   expect((await accountSecrets()).map(({ metadata }) => metadata.uid)).toEqual(born)
 
   for (const name of names) expect((await annotate(`postgres-${name}`)).status).toBe(200)
   await eventually('each is adopted', async () =>
     (await accountSecrets()).every(({ metadata }) => metadata.ownerReferences?.length === 1),
   )
-  await collectorHasPassed()
+  await collectorHasPassed(webhooked, NAMESPACE)
   expect((await accountSecrets()).map(({ metadata }) => metadata.uid)).toEqual(born)
 
   for (const name of names) expect((await remove(`postgres-${name}`)).status).toBe(200)
@@ -168,7 +125,7 @@ test(`a create of a name that exists, ${TIMES} times and ${TIMES} at once, chang
 })
 
 test(`a create that somebody else refuses leaves seeds, and the next one has them, ${TIMES} times`, async () => {
-  const other = await startOtherWebhook(plane)
+  const other = await startOtherWebhook(webhooked.plane)
   const names = numbered('refused')
   try {
     other.refuse(true)
@@ -213,7 +170,7 @@ describe('a write', () => {
       reason: 'Invalid',
       details: { causes: [{ field: 'spec.users["a-b"]' }] },
     })
-    const { code, stderr } = await plane.kubectl(
+    const { code, stderr } = await webhooked.plane.kubectl(
       ['create', '-f', '-'],
       JSON.stringify(postgres('names', { '-a': {} })),
     )
@@ -233,7 +190,7 @@ describe('a write', () => {
     expect(status).toBe(200)
     const { metadata } = await secretOf('postgres-grown.report')
     expect(metadata.ownerReferences).toMatchObject([{ uid: body.metadata.uid }])
-    await collectorHasPassed()
+    await collectorHasPassed(webhooked, NAMESPACE)
     expect(await secretOf('postgres-grown.report')).toBeDefined()
   })
 
@@ -265,8 +222,8 @@ describe('a write', () => {
     expect(status).toBe(201)
     expect(body.spec.values).toEqual({ users: { 'a/b~c': { x: 1 } } })
     expect(warnings.join()).toContain('is ignored: mint a password instead')
-    expect(await api.stored()).not.toContain('hunter2'.concat('"'))
-    expect(entry?.output()).not.toContain('hunter2')
+    expect(await webhooked.api.stored()).not.toContain('hunter2'.concat('"'))
+    expect(webhooked.output()).not.toContain('hunter2')
   })
 
   test('that resets valuesFrom is mended, and warns of a Secret that is missing', async () => {
@@ -302,7 +259,7 @@ describe('a suspended release', () => {
 
   test('goes with its namespace', async () => {
     const namespace = 'tenant-gone'
-    await plane.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }])
+    await webhooked.plane.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }])
     const release = postgres('idle')
     const path = RELEASES.replace(NAMESPACE, namespace)
     const metadata = { ...release.metadata, namespace }
@@ -322,12 +279,9 @@ describe('a suspended release', () => {
 describe('while nobody answers', () => {
   beforeAll(async () => {
     await create(withFinalizer(postgres('alone')))
-    await entry?.stop()
-    entry = undefined
+    await webhooked.leave()
   })
-  afterAll(async () => {
-    entry = await startAgain()
-  })
+  afterAll(() => webhooked.comeBack())
   afterEach(async () => {
     for (const name of ['plain', 'postgres-plain']) await remove(name)
   })
@@ -346,6 +300,19 @@ describe('while nobody answers', () => {
     expect((await patch('plain', { spec: { values: { users: { x: {} } } } })).status).toBe(200)
     const labels = { ...metadata.labels, 'apps.cozystack.io/application.kind': 'Kafka' }
     expect((await create({ ...release, metadata: { ...metadata, labels } })).status).toBe(201)
+  })
+
+  test('and somebody hears and says nothing: what does not change values goes on all the same', async () => {
+    const sockets = new Set<Socket>()
+    const silent = createServer((socket) => sockets.add(socket.on('error', () => undefined)))
+    await once(silent.listen(Number(new URL(webhooked.admission).port), '127.0.0.1'), 'listening')
+    try {
+      expect((await annotate('postgres-alone')).status).toBe(200)
+      expect(sockets.size).toBeGreaterThan(0)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await once(silent.close(), 'close')
+    }
   })
 
   test('labels, status, suspension, the delete and the finalizer go on', async () => {

@@ -72,8 +72,13 @@ describe('docs/install-apiservice.md', () => {
     expect(spec.template.spec.containers[0].image).toBe('registry.example.org/mintonce:0.1.0')
     const tls = await issueCertificate(plane)
     entry = await startPod(plane, 'deployment/mintonce-apiserver', { port, tls })
-    const listed = await page.run('6. Install', 'served')
-    expect(listed).toMatch(/^credentials +credentials\.cozystack\.io\/v1alpha1 +true +Credential$/m)
+    await page.run('6. Install', 'served')
+    // kube-apiserver takes the group into its own discovery a moment after it is available.
+    await eventually('the resource is listed', async () =>
+      /^credentials +credentials\.cozystack\.io\/v1alpha1 +true +Credential$/m.test(
+        await page.run('6. Install', 'served'),
+      ),
+    )
     const { status } = await read(plane, API_SERVICE)
     expect(status.conditions).toMatchObject([{ type: 'Available', status: 'True', reason: 'Passed' }])
   })

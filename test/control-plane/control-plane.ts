@@ -4,7 +4,7 @@ import type { Binaries } from './build.ts'
 import type { Certificates, KeyPair } from './certificates.ts'
 import { certificateFetch, writeKubeconfig } from './client.ts'
 import { command, type Finished } from './command.ts'
-import { dumpEtcd, readEtcdLog } from './etcd.ts'
+import { compactEtcd, dumpEtcd, readEtcdLog } from './etcd.ts'
 import { ISSUER, type Ports } from './settings.ts'
 
 export interface ControlPlane {
@@ -35,6 +35,8 @@ export interface ControlPlane {
   readonly adminFetch: (request: Request) => Promise<Response>
   /** Every key and value that etcd has now. */
   readonly etcdDump: () => Promise<Buffer>
+  /** From now on a list that was begun before cannot be gone on with. */
+  readonly compactEtcd: () => Promise<void>
   /** The bytes of all that was ever written to etcd. */
   readonly etcdLog: () => Promise<Buffer>
   /** One JSON event a line. */
@@ -100,6 +102,7 @@ export async function connect(
       ),
     adminFetch: admin.fetch,
     etcdDump: () => dumpEtcd(`http://127.0.0.1:${ports.etcd}`),
+    compactEtcd: () => compactEtcd(`http://127.0.0.1:${ports.etcd}`),
     etcdLog: () => readEtcdLog(join(folder, 'etcd')),
     auditLog: () => readFile(join(folder, 'audit.log'), 'utf8'),
     requestHeader: {

@@ -17,9 +17,8 @@ import type { OwnerReference, StoredSecret } from '../../src/k8s/objects.ts'
 import {
   accountAnnotations,
   accountSecret,
-  application,
-  NAMESPACE,
   OTHER_RELEASE_UID,
+  accountSecretOf as of,
   ownerReference,
   RELEASE_UID,
   release,
@@ -31,14 +30,6 @@ const ADOPT = 'credentials.cozystack.io/adopt'
 const SINCE = 'credentials.cozystack.io/undeclared-since'
 
 const record: AccountRecord = { origin: 'NotIssued', history: [] }
-const of = {
-  name: SECRET,
-  namespace: NAMESPACE,
-  username: 'web',
-  application,
-  release,
-  secretLabels: { 'cnpg.io/reload': 'true' },
-}
 const foreignOwner: OwnerReference = { apiVersion: 'example.org/v1', kind: 'Widget', name: 'w', uid: 'w-1' }
 
 /** Everything that a Secret may carry and that no mark may change. */
@@ -205,4 +196,35 @@ test('when an account was first seen undeclared is kept as it was written', () =
   expect(undeclaredSince(marked)).toBe('2026-10-02T09:14:07Z')
   expect(undeclaredSince(accountSecret())).toBeUndefined()
   expect(isAdopted(marked, RELEASE_UID)).toBe(true)
+})
+
+describe('NAM-08: a mark finds room where a history has taken all that there was', () => {
+  const entries = Array.from({ length: 2000 }, (_, index) => ({
+    operation: 'Mint',
+    at: '2026-10-02T09:14:07Z',
+    by: `jane${index}@example.org`,
+  }))
+  const HISTORY = 'credentials.cozystack.io/history'
+  /** `k8s.io/apimachinery/pkg/api/validation`, TotalAnnotationSizeLimitB: of all keys and values. */
+  const LIMIT = 262_144
+  const sizeOf = (annotations: Readonly<Record<string, string>> = {}) =>
+    Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + value.length, 0)
+  const annotations = accountAnnotations({ [HISTORY]: JSON.stringify(entries) })
+  const full = rich({
+    annotations: {
+      ...annotations,
+      [HISTORY]: `${annotations[HISTORY]}${' '.repeat(LIMIT - sizeOf(annotations))}`,
+    },
+  })
+
+  test.each<[string, StoredSecret]>([
+    ['adopted', adoptedSecret(full, release)],
+    ['taken over', reassignedSeed(full, 'new')],
+    ['undeclared', undeclaredSecret(full, '2026-10-02T09:14:07Z')],
+    ['given up', adoptableSecret(full)],
+  ])('%s', (_, marked) => {
+    expect(sizeOf(full.metadata.annotations)).toBe(LIMIT)
+    expect(sizeOf(marked.metadata.annotations)).toBeLessThan(LIMIT / 2)
+    expect(JSON.parse(marked.metadata.annotations?.[HISTORY] ?? '')).toEqual(entries.slice(0, 10))
+  })
 })

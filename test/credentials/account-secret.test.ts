@@ -13,14 +13,12 @@ import type { HelmRelease, OwnerReference, StoredSecret } from '../../src/k8s/ob
 import {
   accountAnnotations,
   accountSecret,
-  application,
   applicationLabels,
-  NAMESPACE,
   OTHER_RELEASE_UID,
+  accountSecretOf as of,
   ownerReference,
   RELEASE_UID,
   release,
-  SECRET,
 } from '../helpers/orders.ts'
 
 const ORIGINS = ['NotIssued', 'Migrated', 'Minted', 'Revoked', 'Unknown', undefined] as const
@@ -172,14 +170,6 @@ test('only a leftover whose password somebody may hold deserves a warning', () =
   expect(held('Minted', RELEASE_UID)).toBe(false)
 })
 
-const of = {
-  name: SECRET,
-  namespace: NAMESPACE,
-  username: 'web',
-  application,
-  release,
-  secretLabels: { 'cnpg.io/reload': 'true' },
-}
 const record: AccountRecord = {
   origin: 'Minted',
   history: [{ operation: 'Mint', at: '2026-10-02T09:14:07Z', by: 'jane' }],

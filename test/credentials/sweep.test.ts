@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { sweep } from '../../src/credentials/sweep.ts'
+import { type SweepReport, sweep } from '../../src/credentials/sweep.ts'
 import type { Anything } from '../contract/kube.ts'
-import { BY, GRACE_MS, type SyncCluster, syncCluster, TENANT } from '../helpers/sync-cluster.ts'
+import {
+  BY,
+  GRACE_MS,
+  NOTHING_SWEPT,
+  type SyncCluster,
+  syncCluster,
+  TENANT,
+} from '../helpers/sync-cluster.ts'
 
 const SECRETS = `/api/v1/namespaces/${TENANT}/secrets`
 const OWNER = {
@@ -47,18 +54,7 @@ async function leaveSeed(release: string, change: (secret: Anything) => void = (
   await cluster.admin.create(SECRETS, secret)
 }
 
-const NOTHING = {
-  releases: 0,
-  synced: 0,
-  created: 0,
-  adopted: 0,
-  marked: 0,
-  deleted: 0,
-  orphansDeleted: 0,
-  warnings: 0,
-  failures: 0,
-}
-const done = (report: Partial<typeof NOTHING>) => ({ ok: true, value: { ...NOTHING, ...report } })
+const done = (report: Partial<SweepReport>) => ({ ok: true, value: { ...NOTHING_SWEPT, ...report } })
 
 describe('releases', () => {
   test('of all kinds and namespaces are brought in step, and then left alone', async () => {

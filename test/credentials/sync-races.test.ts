@@ -1,21 +1,22 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type SyncReport, type SyncServices, sync } from '../../src/credentials/sync.ts'
-import type { Kube } from '../../src/k8s/kube.ts'
+import { type SyncServices, sync } from '../../src/credentials/sync.ts'
 import { statusBody } from '../helpers/faults.ts'
 import { BY, TENANT } from '../helpers/sync-cluster.ts'
 import {
   aboutToDelete,
+  declareOld,
+  NOTHING,
   onceAfter,
   RELEASE,
   RELEASES,
   SECRETS,
   type SyncPlace,
   syncPlace,
+  syncWith,
   UNDECLARED_SINCE,
   users,
 } from '../helpers/sync-place.ts'
 
-const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
 const target = { namespace: TENANT, release: RELEASE }
 
 let place: SyncPlace
@@ -23,22 +24,13 @@ beforeEach(async () => {
   place = await syncPlace()
 })
 
-/** A sync between whose calls something happens. */
-const syncWith = (change: (kube: Kube) => Partial<Kube>, services: SyncServices = place.services) =>
-  sync({ ...services, kube: { ...services.kube, ...change(services.kube) } }, target, { by: BY })
-
-const declareOld = () =>
-  place.changeRelease((release) => {
-    release.spec.values = users('web', 'old')
-  })
-
 describe('a delete', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['declares the account again', declareOld],
+    ['declares the account again', () => declareOld(place)],
     [
       'declares it again and has landed',
       async () => {
-        await declareOld()
+        await declareOld(place)
         await place.deployed()
       },
     ],
@@ -69,7 +61,9 @@ describe('a delete', () => {
     ],
   ])('does not happen when the release, read once more just before, %s', async (_, change) => {
     await aboutToDelete(place)
-    await syncWith(({ getHelmRelease }) => ({ getHelmRelease: onceAfter(getHelmRelease, change) }))
+    await syncWith(place.services, ({ getHelmRelease }) => ({
+      getHelmRelease: onceAfter(getHelmRelease, change),
+    }))
     expect(place.writes().filter((write) => write.startsWith('DELETE'))).toEqual([])
   })
 
@@ -77,14 +71,14 @@ describe('a delete', () => {
     await aboutToDelete(place)
     const touch = () =>
       place.changeSecret('old', (secret) => Object.assign(secret.data, { password: 'bmV3' }))
-    const outcome = await syncWith(({ deleteSecret }) => {
+    const outcome = await syncWith(place.services, ({ deleteSecret }) => {
       let tries = 0
       return {
         deleteSecret: async (...given) => {
           tries += 1
           if (tries === 1) {
             await touch()
-            await declareOld()
+            await declareOld(place)
           }
           return deleteSecret(...given)
         },
@@ -100,7 +94,7 @@ describe('a delete', () => {
       await place.admin.remove(`${SECRETS}/${RELEASE}.old.account`)
       await place.put('old', { origin: 'Revoked' })
     }
-    await syncWith(({ listSecrets }) => ({ listSecrets: onceAfter(listSecrets, swap) }))
+    await syncWith(place.services, ({ listSecrets }) => ({ listSecrets: onceAfter(listSecrets, swap) }))
     expect((await place.secret('old')).metadata.annotations).toMatchObject({
       'credentials.cozystack.io/origin': 'Revoked',
     })
@@ -155,7 +149,7 @@ describe('a write that loses a race', () => {
     await place.put('web', { owner: null })
     const mint = () =>
       place.changeSecret('web', (secret) => Object.assign(secret.data, { password: 'bWludGVk' }))
-    await syncWith(({ listSecrets }) => ({ listSecrets: onceAfter(listSecrets, mint) }))
+    await syncWith(place.services, ({ listSecrets }) => ({ listSecrets: onceAfter(listSecrets, mint) }))
     expect(await place.secret('web')).toMatchObject({
       data: { password: 'bWludGVk' },
       metadata: { ownerReferences: [{ kind: 'HelmRelease' }] },

@@ -1,36 +1,24 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type SyncReport, type SyncServices, sync } from '../../src/credentials/sync.ts'
-import type { Kube } from '../../src/k8s/kube.ts'
 import type { Anything } from '../contract/kube.ts'
 import { statusBody } from '../helpers/faults.ts'
-import { BY, TENANT } from '../helpers/sync-cluster.ts'
 import {
   aboutToDelete,
+  declareOld,
+  NOTHING,
   onceAfter,
   RELEASE,
   RELEASES,
   SECRETS,
   type SyncPlace,
   syncPlace,
+  syncWith,
   users,
 } from '../helpers/sync-place.ts'
-
-const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
-const target = { namespace: TENANT, release: RELEASE }
 
 let place: SyncPlace
 beforeEach(async () => {
   place = await syncPlace()
 })
-
-/** A sync between whose calls something happens. */
-const syncWith = (change: (kube: Kube) => Partial<Kube>, services: SyncServices = place.services) =>
-  sync({ ...services, kube: { ...services.kube, ...change(services.kube) } }, target, { by: BY })
-
-const declareOld = () =>
-  place.changeRelease((release) => {
-    release.spec.values = users('web', 'old')
-  })
 
 describe('what is read', () => {
   test('is the Secrets first, and the release and the definitions after them', async () => {
@@ -54,10 +42,10 @@ describe('what is read', () => {
       if (isDone) return
       isDone = true
       await place.put('old', { owner: null, origin: 'NotIssued' })
-      await declareOld()
+      await declareOld(place)
       await place.deployed()
     }
-    const outcome = await syncWith((kube) => ({
+    const outcome = await syncWith(place.services, (kube) => ({
       listSecrets: onceAfter(kube.listSecrets, between),
       getHelmRelease: onceAfter(kube.getHelmRelease, between),
     }))
@@ -69,7 +57,7 @@ describe('what is read', () => {
     await place.put('web')
     await place.put('z')
     const asked: unknown[] = []
-    const outcome = await syncWith(({ listSecrets }) => ({
+    const outcome = await syncWith(place.services, ({ listSecrets }) => ({
       listSecrets: async (namespace, options) => {
         asked.push([options.limit, options.continue !== undefined])
         // Page by page, one Secret each.
@@ -140,10 +128,18 @@ describe('nothing happens at all when', () => {
     },
   )
 
+  test('one of many that could stand at the name of an account cannot be read', async () => {
+    await place.orders(users(...Array.from({ length: 20 }, (_, index) => `u${index}`)))
+    place.way.add({ when: ({ path }) => path === `${SECRETS}/${RELEASE}.u9.account`, fault: { answer: 500 } })
+    await expect(place.sync()).rejects.toThrow('kube_error')
+    expect(place.writes()).toEqual([])
+    expect(place.events).toEqual([])
+  })
+
   test('a second page of the Secrets does not come', async () => {
     await aboutToDelete(place)
     place.way.add({ when: ({ path }) => path.includes('continue='), fault: { answer: 500 } })
-    const outcome = await syncWith(({ listSecrets }) => ({
+    const outcome = await syncWith(place.services, ({ listSecrets }) => ({
       listSecrets: (namespace, options) => listSecrets(namespace, { ...options, limit: 1 }),
     }))
     expect(outcome).toMatchObject({ ok: false, failure: { reason: 'kube_error' } })

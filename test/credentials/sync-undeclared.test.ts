@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { SyncReport } from '../../src/credentials/sync.ts'
 import type { Anything } from '../contract/kube.ts'
 import { GRACE_MS } from '../helpers/sync-cluster.ts'
 import {
+  NOTHING,
   RELEASE,
   RELEASES,
   type SyncPlace,
@@ -10,8 +10,6 @@ import {
   UNDECLARED_SINCE,
   users,
 } from '../helpers/sync-place.ts'
-
-const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
 
 let place: SyncPlace
 beforeEach(async () => {

@@ -1,17 +1,24 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { SyncReport } from '../../src/credentials/sync.ts'
 import { formats } from '../../src/formats/index.ts'
 import type { Anything } from '../contract/kube.ts'
 import { decode } from '../contract/kube.ts'
 import { BY, TENANT } from '../helpers/sync-cluster.ts'
-import { encode, RELEASE, SECRETS, SOUND, type SyncPlace, syncPlace, users } from '../helpers/sync-place.ts'
+import {
+  encode,
+  NOTHING,
+  RELEASE,
+  SECRETS,
+  SOUND,
+  type SyncPlace,
+  syncPlace,
+  users,
+} from '../helpers/sync-place.ts'
 
 let place: SyncPlace
 beforeEach(async () => {
   place = await syncPlace()
 })
 
-const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
 const ANNOTATION = 'credentials.cozystack.io/release-uid'
 const isScram = (secret: Anything) =>
   formats.get('scram-sha-256')?.canonical.test(decode(secret.data.password))

@@ -1,4 +1,5 @@
 import type { Json } from '../../src/core/json.ts'
+import { servedWebhooks, wrongWebhooks } from './blocks-webhook.ts'
 
 /** What the API server makes of a block: `schema` and `rule` (CEL) refuse it, `blind` lets it pass. */
 type Guard = 'schema' | 'rule' | 'blind'
@@ -22,6 +23,7 @@ export const postgres = {
 
 /** Blocks that this version serves. */
 export const served: readonly (readonly [string, Json])[] = [
+  ...servedWebhooks,
   ['PostgreSQL', postgres],
   ['a format without its kind', { ...postgres, format: { name: 'mysql-native' } }],
   ['an empty label', { ...postgres, secretLabels: { 'k8s.mariadb.com/watch': '' } }],
@@ -51,25 +53,15 @@ export const served: readonly (readonly [string, Json])[] = [
 const withAccount = (account: unknown) => ({ ...postgres, accounts: [postgres.accounts[0], account] })
 const withFormat = (format: unknown) => ({ ...postgres, format })
 const withLabel = (key: string, value: unknown) => ({ ...postgres, secretLabels: { [key]: value } })
-const clientConfig = { service: { namespace: 'cozy-system', name: 'accounts' } }
 
 /** Blocks of a later version: the API server takes them, this version says that it does not serve them. */
 export const notServed: readonly (readonly [string, Json, string])[] = [
   ['a list', withAccount({ kind: 'ValuesList', path: 'accounts', nameField: 'name' }), 'accounts[1].kind'],
   ['an expression', withAccount({ kind: 'Expression', expression: "['app']" }), 'accounts[1].kind'],
-  [
-    'a webhook that knows the accounts',
-    withAccount({ kind: 'Webhook', webhook: { clientConfig, timeoutSeconds: 5, values: ['users'] } }),
-    'accounts[1].kind',
-  ],
-  [
-    'a webhook that hashes',
-    withFormat({ kind: 'Webhook', name: 'ldap', webhook: { clientConfig: { url: 'https://hash.example' } } }),
-    'format.kind',
-  ],
 ]
 
 export const wrong: readonly WrongBlock[] = [
+  ...wrongWebhooks,
   { why: 'is a list', block: [], field: '', guard: 'schema' },
   { why: 'has an unknown field', block: { ...postgres, acounts: [] }, field: '.acounts', guard: 'blind' },
   { why: 'uses the reserved status', block: { ...postgres, status: {} }, field: '.status', guard: 'rule' },
@@ -165,6 +157,12 @@ export const wrong: readonly WrongBlock[] = [
       guard: 'schema',
     }),
   ),
+  {
+    why: 'puts values that Helm would not take as they are into values',
+    block: { ...postgres, format: { name: 'redis-acl' }, valuesPath: '_accounts' },
+    field: '.valuesPath',
+    guard: 'rule',
+  },
   {
     why: 'puts passwords into values',
     block: { ...postgres, format: { name: 'plaintext' }, valuesPath: '_accounts' },

@@ -1,6 +1,6 @@
 import type { Json } from '../../src/core/json.ts'
 import { parseRules } from '../../src/definitions/parse.ts'
-import type { CredentialRules } from '../../src/definitions/rules.ts'
+import type { CredentialRules, ResolveInput } from '../../src/definitions/rules.ts'
 import type { ApplicationDefinition, HelmRelease } from '../../src/k8s/objects.ts'
 
 interface Parts {
@@ -41,4 +41,11 @@ export function rulesOf(block: unknown, parts?: Parts): CredentialRules {
 export const releaseWith = (values: unknown, valuesFrom?: unknown): HelmRelease => ({
   metadata: { name: 'postgres-orders', namespace: 'tenant-acme', uid: 'f3b8' },
   spec: { ...(values !== undefined && { values }), ...(valuesFrom !== undefined && { valuesFrom }) },
+})
+
+/** What a source is asked with. */
+export const inputWith = (values: Json, schema?: Json): ResolveInput => ({
+  values,
+  schema,
+  metadata: { namespace: 'tenant-acme', name: 'postgres-orders', labels: { team: 'orders' } },
 })

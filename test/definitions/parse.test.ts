@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseRules } from '../../src/definitions/parse.ts'
 import { formats } from '../../src/formats/index.ts'
 import { notServed, postgres, served, wrong } from './blocks.ts'
+import { CALLED } from './blocks-webhook.ts'
 import { definitionWith, rulesOf } from './definition.ts'
 
 const ANNOTATION = 'credentials.cozystack.io/definition'
@@ -31,11 +32,14 @@ describe('a block', () => {
   })
 
   test.each(served)('is accepted: %s', (_, block) => {
-    expect(parseRules(definitionWith(block))).toMatchObject({ ok: true, value: { definition: 'postgres' } })
+    expect(parseRules(definitionWith(block), CALLED)).toMatchObject({
+      ok: true,
+      value: { definition: 'postgres' },
+    })
   })
 
   test.each(wrong)('is refused when it $why', ({ block, field }) => {
-    expect(parseRules(definitionWith(block))).toMatchObject(wrongAt(`spec.credentials${field}`))
+    expect(parseRules(definitionWith(block), CALLED)).toMatchObject(wrongAt(`spec.credentials${field}`))
   })
 
   test.each(notServed)('of a later version is told from a wrong one: %s', (_, block, field) => {
@@ -103,7 +107,7 @@ describe('the annotation', () => {
 
   test.each(wrong)('is held to the same rules: refused when it $why', ({ block, field }) => {
     const at = Array.isArray(block) ? `metadata.annotations[${ANNOTATION}]` : `spec.credentials${field}`
-    expect(parseRules(definitionWith(undefined, annotated(block)))).toMatchObject(wrongAt(at))
+    expect(parseRules(definitionWith(undefined, annotated(block)), CALLED)).toMatchObject(wrongAt(at))
   })
 })
 

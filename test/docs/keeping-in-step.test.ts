@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config.ts'
 import { SENDER_VARIABLES } from '../../src/config-senders.ts'
-import { ROOT, runInShell, serveCommand } from '../cli/command.ts'
+import { answersTo, ROOT, serveCommand } from '../cli/command.ts'
 import { readPage } from './blocks.ts'
 
 const TIMEOUT_MS = 30_000
@@ -42,9 +42,7 @@ test('a call answers what the page says', { timeout: TIMEOUT_MS }, async () => {
   const { origin, stop } = await serveCommand([])
   onTestFinished(async () => void (await stop()))
   const script = page.blocks('sandbox').join('\n').replace('http://127.0.0.1:8080', origin)
-  const { code, stdout, stderr } = await runInShell(script)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const { status, message } = JSON.parse(stdout)
+  const [{ status, message }] = await answersTo(script)
   expect(status).toBe('Success')
   expect(page.text).toContain(`The answer is a \`Status\` with what was done: \`${message}\`.`)
 })

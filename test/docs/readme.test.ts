@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig } from '../../src/config.ts'
-import { ROOT, runCommand, runInShell, serveCommand } from '../cli/command.ts'
+import { answersTo, ROOT, runCommand, serveCommand } from '../cli/command.ts'
 import { includesCommand, markedForCi, readPage, runByCi, scriptsIn } from './blocks.ts'
 
 const TIMEOUT_MS = 30_000
@@ -48,12 +48,7 @@ describe('commands', { timeout: TIMEOUT_MS }, () => {
     const { origin, stop } = await serveCommand([])
     onTestFinished(async () => void (await stop()))
     const script = blocks('sandbox').join('\n').replace('http://127.0.0.1:8080', origin)
-    const { code, stdout, stderr } = await runInShell(script)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const answers = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const answers = await answersTo(script)
     expect(answers).toMatchObject([
       { status: { username: 'web', password: expect.stringMatching(/^[A-Za-z0-9]{32}$/) } },
       { kind: 'CredentialList', items: [{ metadata: { name: 'postgres-orders.web' } }] },

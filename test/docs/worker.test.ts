@@ -4,7 +4,7 @@ import { Miniflare } from 'miniflare'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bundleWorker, RUNTIME } from '../../dev/bundle-worker.ts'
 import { bindingTo } from '../../dev/kube-binding.ts'
-import { ROOT, runInShell, serveWorker } from '../cli/command.ts'
+import { answersTo, ROOT, serveWorker } from '../cli/command.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
 import { createWorkerProject, startListening } from '../helpers/worker-project.ts'
 import { includesCommand, markedForCi, readPage, runByCi, scriptsIn } from './blocks.ts'
@@ -20,12 +20,7 @@ const linesOf = (mark: string): readonly string[] =>
 /** Pastes the calls of the page and looks at their answers. */
 async function expectMint(origin: string): Promise<void> {
   const script = page.blocks('sandbox').join('\n').replace('http://127.0.0.1:8080', origin)
-  const { code, stdout, stderr } = await runInShell(script)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const answers = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
+  const answers = await answersTo(script)
   expect(answers).toMatchObject([
     { status: { username: 'web', password: expect.stringMatching(/^[A-Za-z0-9]{32}$/) } },
     { kind: 'Credential', status: { password: { by: 'jane@example.org' } } },

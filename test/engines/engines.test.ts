@@ -4,9 +4,21 @@ import { chain, EXPECTED_LOGINS, type Minting } from './chain.ts'
 import { startClickhouse } from './clickhouse.ts'
 import type { Engine } from './engine.ts'
 import { startMariadb } from './mariadb.ts'
+import { startNats } from './nats.ts'
+import { startNginx } from './nginx.ts'
 import { startPostgres } from './postgres.ts'
-import { startRedis } from './redis.ts'
-import { mysqlNative, scramSha256, sha256 } from './verifiers.ts'
+import { startRabbitmq } from './rabbitmq.ts'
+import { startRedis, startRedisAcl } from './redis.ts'
+import {
+  apr1,
+  bcrypt,
+  mysqlNative,
+  rabbitmqSha256,
+  redisAcl,
+  scramSha256,
+  sha256,
+  sha512Crypt,
+} from './verifiers.ts'
 
 interface Case {
   readonly name: string
@@ -15,6 +27,12 @@ interface Case {
   readonly verifierOf: (password: string) => string
   /** From outside: a password and the value that the engine stores for it. */
   readonly published: { readonly password: string; readonly stored: string }
+}
+
+/** By crypt(3) and bcrypt of other hands. */
+const BCRYPT = {
+  password: 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU',
+  stored: '$2b$10$abcdefghijklmnopqrstuuyi8QRbU9WJ2NPMcxp4waB2Swz15EuRm',
 }
 
 const CASES: readonly Case[] = [
@@ -56,6 +74,50 @@ const CASES: readonly Case[] = [
     verifierOf: (password) => password,
     published: { password: 'pencil', stored: 'pencil' },
   },
+  {
+    name: 'Redis with a hash in its ACL',
+    start: startRedisAcl,
+    username: 'default',
+    verifierOf: redisAcl,
+    // redis/redis, tests/unit/acl.tcl.
+    published: {
+      password: 'passwd4',
+      stored: '#34344e4d60c2b6d639b7bd22e18f2b0b91bc34bf0ac5f9952744435093cfb4e6',
+    },
+  },
+  {
+    name: 'RabbitMQ',
+    start: startRabbitmq,
+    username: 'web',
+    verifierOf: (password) => rabbitmqSha256(password),
+    // rabbitmq.com, "Credentials and Passwords".
+    published: { password: 'test12', stored: 'kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR' },
+  },
+  {
+    name: 'nginx with apr1',
+    start: startNginx,
+    username: 'web',
+    verifierOf: apr1,
+    // openwall/john#2315 has the salt; `openssl passwd -apr1`.
+    published: {
+      password: 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU',
+      stored: '$apr1$OS5yjsCr$a5VQKN/qw4kSwUBeqjAns1',
+    },
+  },
+  {
+    name: 'nginx with sha512-crypt',
+    start: startNginx,
+    username: 'web',
+    verifierOf: sha512Crypt,
+    // SHA-crypt.txt by Ulrich Drepper.
+    published: {
+      password: 'Hello world!',
+      stored:
+        '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1',
+    },
+  },
+  { name: 'nginx with bcrypt', start: startNginx, username: 'web', verifierOf: bcrypt, published: BCRYPT },
+  { name: 'NATS', start: startNats, username: 'web', verifierOf: bcrypt, published: BCRYPT },
 ]
 
 const TIMEOUT_MS = 120_000

@@ -17,6 +17,11 @@ export interface Programs {
   readonly clickhouseServer: string
   readonly redisCli: string
   readonly redisServer: string
+  readonly nginx: string
+  readonly natsServer: string
+  readonly rabbitmqServer: string
+  readonly epmd: string
+  readonly amqpDeclareQueue: string
 }
 
 /** A program's name and the Debian package that has it. MariaDB's core packages come without a service. */
@@ -32,6 +37,11 @@ const WANTED: Readonly<Record<keyof Programs, readonly [program: string, debianP
   clickhouseServer: ['clickhouse-server', 'clickhouse-server'],
   redisCli: ['redis-cli', 'redis-tools'],
   redisServer: ['redis-server', 'redis-server'],
+  nginx: ['nginx', 'nginx'],
+  natsServer: ['nats-server', 'nats-server'],
+  rabbitmqServer: ['rabbitmq-server', 'rabbitmq-server'],
+  epmd: ['epmd', 'erlang-base'],
+  amqpDeclareQueue: ['amqp-declare-queue', 'amqp-tools'],
 }
 
 /** Finds every engine's programs, after installing from Debian what is missing. */
@@ -57,13 +67,17 @@ async function find(): Promise<Found> {
   return Object.fromEntries(entries) as Found
 }
 
-/** Debian keeps PostgreSQL's server off the path, a folder a version; servers are in `sbin`. The newest comes first. */
+/**
+ * Debian keeps PostgreSQL's server off the path, a folder a version; servers are in `sbin`. The newest comes first.
+ * RabbitMQ's program on the path runs as root or its own user only, and is another than the server.
+ */
 async function programFolders(): Promise<readonly string[]> {
   const root = '/usr/lib/postgresql'
   const versions = await readdir(root).catch(() => [])
   const newestFirst = versions.toSorted((a, b) => Number(b) - Number(a))
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return [...newestFirst.map((version) => join(root, version, 'bin')), ...path, '/usr/sbin', '/usr/bin']
+  const versioned = newestFirst.map((version) => join(root, version, 'bin'))
+  return [...versioned, '/usr/lib/rabbitmq/bin', ...path, '/usr/sbin', '/usr/bin']
 }
 
 const missing = (found: Found): readonly (keyof Programs)[] =>

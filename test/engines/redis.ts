@@ -9,8 +9,24 @@ import { inPlace } from './place.ts'
 
 const ADMIN = 'admin'
 
-/** Redis. Its `default` user has a password that nobody knows until one is applied. */
-export async function startRedis(): Promise<Engine> {
+/** Redis, given passwords as its operator does. */
+export const startRedis = (): Promise<Engine> =>
+  start((username, stored) =>
+    username === 'default'
+      ? [['CONFIG', 'SET', 'requirepass'], stored]
+      : [[...setUser(username), 'resetpass'], `>${stored}`],
+  )
+
+/** Redis, given what is stored as a rule of its ACL. */
+export const startRedisAcl = (): Promise<Engine> =>
+  start((username, stored) => [[...setUser(username), 'resetpass'], stored])
+
+const setUser = (username: string): readonly string[] => ['ACL', 'SETUSER', username, 'on', '~*', '+@all']
+
+/** Its `default` user has a password that nobody knows until one is applied. */
+async function start(
+  applying: (username: string, stored: string) => readonly [command: readonly string[], last: string],
+): Promise<Engine> {
   const { redisCli, redisServer } = await installEngines()
   const [port = 0] = await freePorts(1)
   return inPlace('redis', async (place) => {
@@ -32,8 +48,8 @@ export async function startRedis(): Promise<Engine> {
       version: /^redis_version:(\S+)/m.exec(await asAdmin(['INFO', 'server']))?.[1] ?? '',
       // `-x` takes the last argument from the standard input.
       async apply(username, stored) {
-        if (username === 'default') await asAdmin(['-x', 'CONFIG', 'SET', 'requirepass'], stored)
-        else await asAdmin(['-x', 'ACL', 'SETUSER', username, 'on', '~*', '+@all', 'resetpass'], `>${stored}`)
+        const [args, last] = applying(username, stored)
+        await asAdmin(['-x', ...args], last)
       },
       async login(username, password) {
         const { code, stdout, stderr } = await cli(username, password, ['ACL', 'WHOAMI'])

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** Verifiers by OpenSSL through `node:crypto`. They share nothing with `src/formats`, so as to check it. */
+/** Verifiers by OpenSSL, through `node:crypto` or its command, and by the system's crypt(3). They share nothing with `src/formats`, so as to check it. */
 
 /** RFC 5802, section 3, as PostgreSQL stores it. */
 export function scramSha256(password: string, salt: Uint8Array = randomBytes(16)): string {
@@ -20,3 +21,26 @@ export function mysqlNative(password: string): string {
 
 /** What ClickHouse takes as `password_sha256_hex`. */
 export const sha256 = (password: string): string => createHash('sha256').update(password).digest('hex')
+
+/** What RabbitMQ takes as `password_hash`. */
+export function rabbitmqSha256(password: string, salt: Uint8Array = randomBytes(4)): string {
+  const digest = createHash('sha256').update(salt).update(password).digest()
+  return Buffer.concat([salt, digest]).toString('base64')
+}
+
+/** A rule of Redis' ACL. */
+export const redisAcl = (password: string): string => `#${sha256(password)}`
+
+/** OpenSSL's own. Of its standard input it would take a line only. */
+const opensslPasswd = (scheme: '-apr1' | '-6', password: string): string =>
+  execFileSync('openssl', ['passwd', scheme, password], { encoding: 'utf8' }).trim()
+
+export const apr1 = (password: string): string => opensslPasswd('-apr1', password)
+export const sha512Crypt = (password: string): string => opensslPasswd('-6', password)
+
+/** By crypt(3), which is libxcrypt on Debian. Perl is part of every Debian. */
+export function bcrypt(password: string): string {
+  const salt = randomBytes(16).toString('hex').slice(0, 21)
+  const program = 'undef $/; print crypt(<STDIN>, $ARGV[0])'
+  return execFileSync('perl', ['-e', program, `$2b$10$${salt}u`], { input: password, encoding: 'utf8' })
+}

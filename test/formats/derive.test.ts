@@ -22,10 +22,17 @@ test.each([...formats.values()])('$name gives a value for a minted password', as
   expect(await store(format)).toEqual({ ok: true, value: expect.stringMatching(format.canonical) })
 })
 
-test.each([...formats.values()].filter(({ storesPlaintext }) => !storesPlaintext))(
-  '$name gives a value that Helm leaves alone',
+test.each(
+  [...formats.values()].filter(({ storesPlaintext, neverInValues }) => !storesPlaintext && !neverInValues),
+)('$name gives a value that Helm leaves alone', async (format) => {
+  expect(await store(format, '_accounts')).toMatchObject({ ok: true })
+})
+
+test.each([...formats.values()].filter(({ neverInValues }) => neverInValues))(
+  '$name gives none, and is refused where the chart gets it',
   async (format) => {
-    expect(await store(format, '_accounts')).toMatchObject({ ok: true })
+    const failure = { reason: 'value_not_canonical', format: format.name }
+    expect(await store(format, '_accounts')).toEqual({ ok: false, failure })
   },
 )
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { isObject, type Json } from '../../src/core/json.ts'
+import type { Json } from '../../src/core/json.ts'
 import type { StoredSecret } from '../../src/k8s/objects.ts'
 import {
   admissionAppOf,
@@ -11,10 +11,10 @@ import {
   updateOf,
   wireOf,
 } from '../helpers/admission.ts'
-import { type Random, seeded } from '../helpers/fuzz-http.ts'
+import { seeded } from '../helpers/fuzz-http.ts'
+import { fuzzedReview, PASSWORD, pickFrom } from '../helpers/fuzz-reviews.ts'
 
 const INPUTS = 3000
-const PASSWORD = 'correct-horse-battery-staple'
 
 let cluster: Cluster
 let app: Awaited<ReturnType<typeof admissionAppOf>>
@@ -37,67 +37,6 @@ beforeAll(async () => {
     ]),
   ]
 })
-
-const pick = <T>(random: Random, choices: readonly T[]): T =>
-  choices[Math.floor(random() * choices.length)] as T
-
-/** What readers of JSON take for something else. */
-const NASTY: readonly unknown[] = [
-  null,
-  true,
-  0,
-  -1,
-  1e308,
-  '',
-  'x',
-  '\0',
-  '\ud800',
-  '../../kube-system',
-  'ü'.repeat(300),
-  [],
-  {},
-  [[]],
-  [null],
-  { a: 1 },
-  { web: PASSWORD },
-  { users: [PASSWORD] },
-  { '': {}, '-a': {}, a_b: {}, 'a-b': {}, Postgres: {} },
-  JSON.parse('{"__proto__": {"password": "x"}, "constructor": {}, "toString": {}}'),
-  Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`u${index}`, {}])),
-]
-
-/** The value with one place in it changed: cut out, replaced, or moved from somewhere else. */
-function changed(random: Random, value: unknown): unknown {
-  if (random() < 0.15 || typeof value !== 'object' || value === null) return pick(random, NASTY)
-  const keys = Object.keys(value)
-  const key = pick(random, keys.length === 0 ? ['x'] : keys)
-  if (Array.isArray(value))
-    return value.map((each, index) => (String(index) === key ? changed(random, each) : each))
-  if (random() < 0.1) return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key))
-  if (random() < 0.05)
-    return { ...value, [pick(random, ['', '__proto__', 'x', 'uid', 'users'])]: pick(random, NASTY) }
-  return { ...value, [key]: changed(random, isObject(value) ? value[key] : undefined) }
-}
-
-/** Most of what can be wrong is wrong there. */
-function withUsers(random: Random, review: Json): Json {
-  const request = review.request as { readonly object: { readonly spec: Json } | null }
-  if (request.object === null || random() < 0.5) return review
-  const values = pick(random, [{ users: pick(random, NASTY) }, pick(random, NASTY)])
-  const object = { ...request.object, spec: { ...request.object.spec, values } }
-  return { ...review, request: { ...request, object } }
-}
-
-function textOf(random: Random): string {
-  const review = Array.from({ length: Math.floor(random() * 4) }).reduce<unknown>(
-    (each) => changed(random, each),
-    withUsers(random, pick(random, valid)),
-  )
-  const text = JSON.stringify(review)
-  if (random() > 0.1) return text
-  const at = Math.floor(random() * text.length)
-  return `${text.slice(0, at)}${pick(random, ['', '{', '"', '\\', '\u0000', ']]'])}${text.slice(at + 3)}`
-}
 
 const secrets = async (): Promise<readonly StoredSecret[]> => {
   const answer = await cluster.send('GET', '/api/v1/secrets')
@@ -138,8 +77,8 @@ test(`of ${INPUTS} reviews at random none crashes, none is echoed, and nothing i
   await cluster.putSecret(MINTED)
   const before = await secrets()
   for (let input = 0; input < INPUTS; input += 1) {
-    const body = textOf(random)
-    const sent = await send(pick(random, ['/admission/validate', '/admission/mutate']), body)
+    const body = fuzzedReview(random, valid)
+    const sent = await send(pickFrom(random, ['/admission/validate', '/admission/mutate']), body)
     answers.push(sent.said)
     for (const problem of sent.wrong)
       wrong.push(`MINTONCE_FUZZ_SEED=${seed}: ${problem}: ${body.slice(0, 4000)}`)

@@ -292,6 +292,11 @@ const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]
     answer: internal(),
     says: /Postgres: postgres, pg/,
   },
+  webhook_failed: {
+    failure: { reason: 'webhook_failed', definition: 'mongodb', field: 'spec.x', why: 'answered 302' },
+    answer: internal(),
+    says: /^Internal error occurred: failed calling webhook "spec\.x": ApplicationDefinition "mongodb": answered 302; /,
+  },
   value_not_canonical: {
     failure: { reason: 'value_not_canonical', format: 'scram-sha-256' },
     answer: internal(),

@@ -1,4 +1,5 @@
 import { encodeData } from '../../src/core/text.ts'
+import type { AccountSecretOf } from '../../src/credentials/account-secret.ts'
 import type { Application } from '../../src/credentials/application.ts'
 import type { State, Target } from '../../src/credentials/state.ts'
 import type { CredentialRules } from '../../src/definitions/rules.ts'
@@ -29,6 +30,16 @@ export const applicationLabels = {
 export const release: HelmRelease = {
   metadata: { name: 'postgres-orders', namespace: NAMESPACE, uid: RELEASE_UID, labels: applicationLabels },
   spec: { values: { users: { web: {} } } },
+}
+
+/** What an account Secret is made for. */
+export const accountSecretOf: AccountSecretOf = {
+  name: SECRET,
+  namespace: NAMESPACE,
+  username: 'web',
+  application,
+  release,
+  secretLabels: { 'cnpg.io/reload': 'true' },
 }
 
 export const ownerReference = (uid = RELEASE_UID) => ({

@@ -1,5 +1,6 @@
 import type { Deps, Fetch } from '../../src/core/deps.ts'
 import { noMetrics } from '../../src/core/metrics.ts'
+import type { SweepReport } from '../../src/credentials/sweep.ts'
 import type { SyncServices } from '../../src/credentials/sync.ts'
 import { createDefinitionLookup } from '../../src/definitions/lookup.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
@@ -7,6 +8,7 @@ import type { KubeEvent } from '../../src/k8s/objects.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 import { exampleDefinitions, shippedRoles } from '../contract/backends/manifests.ts'
 import { type Admin, adminOf } from '../contract/kube.ts'
+import { releaseOf } from '../contract/tenant.ts'
 import { type Faulty, withFaults } from './faults.ts'
 
 export const TENANT = 'tenant-acme'
@@ -26,6 +28,19 @@ export interface SyncCluster extends Watched {
   readonly order: (name: string, users: readonly string[], more?: Ordered) => Promise<void>
   /** Writes the users, and what Flux says when it has dealt with them. */
   readonly land: (name: string, users: readonly string[]) => Promise<void>
+}
+
+/** What a sweep that finds nothing reports. */
+export const NOTHING_SWEPT: SweepReport = {
+  releases: 0,
+  synced: 0,
+  created: 0,
+  adopted: 0,
+  marked: 0,
+  deleted: 0,
+  orphansDeleted: 0,
+  warnings: 0,
+  failures: 0,
 }
 
 interface Ordered {
@@ -95,7 +110,10 @@ export async function syncCluster(): Promise<SyncCluster> {
     },
     release: (name) => admin.get(pathOf(name)),
     order: async (name, users, { kind = 'Postgres', namespace = TENANT } = {}) => {
-      await admin.create(`${FLUX}/${namespace}/helmreleases`, releaseOf(kind, name, users))
+      await admin.create(
+        `${FLUX}/${namespace}/helmreleases`,
+        releaseOf(kind, name, { users: usersOf(users) }),
+      )
     },
     land: async (name, users) => {
       const { metadata } = await admin.change(pathOf(name), (release) => {
@@ -113,23 +131,3 @@ export async function syncCluster(): Promise<SyncCluster> {
 }
 
 const usersOf = (users: readonly string[]) => Object.fromEntries(users.map((user) => [user, {}]))
-
-function releaseOf(kind: string, name: string, users: readonly string[]): object {
-  return {
-    apiVersion: 'helm.toolkit.fluxcd.io/v2',
-    kind: 'HelmRelease',
-    metadata: {
-      name: `${kind.toLowerCase()}-${name}`,
-      labels: {
-        'apps.cozystack.io/application.group': 'apps.cozystack.io',
-        'apps.cozystack.io/application.kind': kind,
-        'apps.cozystack.io/application.name': name,
-      },
-    },
-    spec: {
-      interval: '5m',
-      chartRef: { kind: 'OCIRepository', name: 'chart' },
-      values: { users: usersOf(users) },
-    },
-  }
-}

@@ -1,4 +1,5 @@
-import { type SyncOutcome, type SyncReport, sync } from '../../src/credentials/sync.ts'
+import { type SyncOutcome, type SyncReport, type SyncServices, sync } from '../../src/credentials/sync.ts'
+import type { Kube } from '../../src/k8s/kube.ts'
 import type { Anything } from '../contract/kube.ts'
 import { BY, type SyncCluster, syncCluster, TENANT } from './sync-cluster.ts'
 
@@ -183,6 +184,26 @@ const ownerOf = (uid: string) => ({
 export const users = (...names: readonly string[]) => ({
   users: Object.fromEntries(names.map((name) => [name, {}])),
 })
+
+/** What a sync with nothing to do reports. */
+export const NOTHING: SyncReport = { created: [], adopted: [], marked: [], deleted: [], warnings: 0 }
+
+/** A sync between whose calls something happens. */
+export const syncWith = (
+  services: SyncServices,
+  change: (kube: Kube) => Partial<Kube>,
+): ReturnType<typeof sync> =>
+  sync(
+    { ...services, kube: { ...services.kube, ...change(services.kube) } },
+    { namespace: TENANT, release: RELEASE },
+    { by: BY },
+  )
+
+/** Beside `web`, the account `old`. */
+export const declareOld = ({ changeRelease }: Pick<Place, 'changeRelease'>): Promise<Anything> =>
+  changeRelease((release) => {
+    release.spec.values = users('web', 'old')
+  })
 
 /** Does it once, after the first call is answered. */
 export function onceAfter<A extends readonly unknown[], R>(

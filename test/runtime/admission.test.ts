@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
-import type { ApiServer } from '../contract/backends/api-server.ts'
-import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
-import { type Admin, adminOf } from '../contract/kube.ts'
+import type { Admin } from '../contract/kube.ts'
 import { type Authority, createAuthority, type KeyPair } from '../control-plane/certificates.ts'
 import { createOf, newRelease, wireOf } from '../helpers/admission.ts'
-import { type ApiProxy, startApiProxy } from '../helpers/api-proxy.ts'
-import { type RunningEntry, startEntry } from '../helpers/entry.ts'
+import type { ApiProxy } from '../helpers/api-proxy.ts'
+import type { RunningEntry } from '../helpers/entry.ts'
+import { type ProxiedApi, startProxiedApi } from '../helpers/proxied-api.ts'
 
 const VALIDATE = '/admission/validate'
 const SECRET = '/api/v1/namespaces/tenant-acme/secrets/postgres-billing.web.account'
@@ -30,43 +29,32 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-let api: ApiServer
+let proxied: ProxiedApi
 let admin: Admin
 let between: ApiProxy
-const cleanups: (() => Promise<unknown>)[] = []
 
 beforeEach(async () => {
-  api = await startSandboxApiServer()
-  admin = adminOf(api.admin)
+  proxied = await startProxiedApi()
+  ;({ admin, between } = proxied)
   await admin.create('/api/v1/namespaces', {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: 'tenant-acme' },
   })
-  const { url } = await api.forProcess()
-  between = await startApiProxy(createHttpsClient(url).fetch)
-  cleanups.push(api.stop, between.stop)
 })
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean()
-})
+afterEach(() => proxied.stop())
 
 interface Both extends RunningEntry {
   readonly admissionPort: number
 }
 
 async function start(settings: Readonly<Record<string, string>> = {}): Promise<Both> {
-  const { tokenFile } = await api.forProcess()
-  const entry = await startEntry(
-    { forProcess: async () => ({ url: between.url, tokenFile }) },
-    {
-      MINTONCE_TLS_CERT_FILE: certificate.certFile,
-      MINTONCE_TLS_KEY_FILE: certificate.keyFile,
-      MINTONCE_ADMISSION_PORT: '0',
-      ...settings,
-    },
-  )
-  cleanups.push(entry.stop)
+  const entry = await proxied.start({
+    MINTONCE_TLS_CERT_FILE: certificate.certFile,
+    MINTONCE_TLS_KEY_FILE: certificate.keyFile,
+    MINTONCE_ADMISSION_PORT: '0',
+    ...settings,
+  })
   // It is there before the main port is: whoever is ready answers webhooks.
   const [, port] = /"event":"admission_listening".*?"port":(\d+)/.exec(entry.output()) ?? []
   return { ...entry, admissionPort: Number(port) }
@@ -116,7 +104,6 @@ describe('two listeners', () => {
 
   test('a review that is under way is answered when the process ends', async () => {
     const { admissionPort, stop } = await start({ MINTONCE_DRAIN_SECONDS: '1' })
-    cleanups.pop()
     const letGo = between.hold((call) => call.endsWith('/secrets'))
     const asked = ask(admissionPort, VALIDATE, review())
     await expect

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
-import type { ApiServer } from '../contract/backends/api-server.ts'
-import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
-import { type Admin, adminOf } from '../contract/kube.ts'
+import type { Admin } from '../contract/kube.ts'
 import { type Authority, createAuthority, type KeyPair } from '../control-plane/certificates.ts'
-import { type ApiProxy, startApiProxy } from '../helpers/api-proxy.ts'
-import { type RunningEntry, startEntry } from '../helpers/entry.ts'
+import type { ApiProxy } from '../helpers/api-proxy.ts'
+import type { RunningEntry } from '../helpers/entry.ts'
+import { type ProxiedApi, startProxiedApi } from '../helpers/proxied-api.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/kube-system/configmaps'
 const PUBLISHED = `${CONFIG_MAPS}/extension-apiserver-authentication`
@@ -31,21 +30,15 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-let api: ApiServer
+let proxied: ProxiedApi
 let admin: Admin
 let between: ApiProxy
-const cleanups: (() => Promise<unknown>)[] = []
 
 beforeEach(async () => {
-  api = await startSandboxApiServer()
-  admin = adminOf(api.admin)
-  const { url } = await api.forProcess()
-  between = await startApiProxy(createHttpsClient(url).fetch)
-  cleanups.push(api.stop, between.stop)
+  proxied = await startProxiedApi()
+  ;({ admin, between } = proxied)
 })
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean()
-})
+afterEach(() => proxied.stop())
 
 const pem = (of: readonly KeyPair[]) =>
   Promise.all(of.map(({ certFile }) => readFile(certFile, 'utf8'))).then((each) => each.join(''))
@@ -64,20 +57,13 @@ async function published(more: Readonly<Record<string, string>> = {}) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
 }
 
-async function start(): Promise<RunningEntry> {
-  const { tokenFile } = await api.forProcess()
-  const entry = await startEntry(
-    { forProcess: async () => ({ url: between.url, tokenFile }) },
-    {
-      MINTONCE_TLS_CERT_FILE: serving.certFile,
-      MINTONCE_TLS_KEY_FILE: serving.keyFile,
-      MINTONCE_FRONT_PROXY: 'on',
-      MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS: '1',
-    },
-  )
-  cleanups.push(entry.stop)
-  return entry
-}
+const start = () =>
+  proxied.start({
+    MINTONCE_TLS_CERT_FILE: serving.certFile,
+    MINTONCE_TLS_KEY_FILE: serving.keyFile,
+    MINTONCE_FRONT_PROXY: 'on',
+    MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS: '1',
+  })
 
 /** Asks the function over TLS, with this client certificate. */
 async function ask({ port }: RunningEntry, path: string, client?: KeyPair, headers = {}) {

@@ -1,8 +1,9 @@
 import type { Json } from '../../core/json.ts'
 import type { BoundSource } from '../rules.ts'
+import type { WebhookContext } from '../webhook.ts'
 
 /** Settings of one entry of `spec.credentials.accounts`, read field by field; a mistake names its field. */
-type SourceParser = (entry: Json, field: string) => ParsedSource
+type SourceParser = (entry: Json, field: string, context: WebhookContext) => ParsedSource
 
 export type ParsedSource =
   | { readonly ok: true; readonly source: BoundSource }

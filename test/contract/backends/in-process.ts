@@ -3,6 +3,7 @@ import { createApp } from '../../../src/app.ts'
 import { readConfig } from '../../../src/config.ts'
 import { linesOf } from '../../../src/core/headers.ts'
 import { noMetrics } from '../../../src/core/metrics.ts'
+import { createWebhookClient } from '../../../src/k8s/node-webhook.ts'
 import { createServices } from '../../../src/services.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
@@ -10,9 +11,12 @@ import { rawLinesOf } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
 /** The app as a function call. */
-export async function inProcess(api: ApiServer): Promise<Backend> {
+export async function inProcess(
+  api: ApiServer,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Backend> {
   const lines: string[] = []
-  const services = createServices(await readConfig(SETTINGS), {
+  const services = createServices(await readConfig({ ...SETTINGS, ...settings }), {
     deps: {
       now: () => Date.now(),
       randomBytes: (length) => new Uint8Array(randomBytes(length)),
@@ -21,6 +25,7 @@ export async function inProcess(api: ApiServer): Promise<Backend> {
     },
     kube: api.asFunction,
     fetchFor: () => () => Promise.reject(new Error('no issuer is configured')),
+    webhookFetch: createWebhookClient,
     instance: 'contract',
   })
   const app = createApp(services)

@@ -15,8 +15,10 @@ export interface RealApiServer extends ApiServer {
 }
 
 /** A real control plane, installed as the documentation says. */
-export async function startRealApiServer(): Promise<RealApiServer> {
-  const plane = await startControlPlane()
+export async function startRealApiServer(
+  options: Parameters<typeof startControlPlane>[0] = {},
+): Promise<RealApiServer> {
+  const plane = await startControlPlane(options)
   await install(plane)
   const tokenFile = join(plane.folder, 'function.token')
   await writeFile(tokenFile, await plane.tokenOf(FUNCTION.namespace, FUNCTION.name))

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { rulesOf } from '../definition.ts'
+import { inputWith, rulesOf } from '../definition.ts'
 
 function resolve(source: Json, values: Json = {}, schema?: Json) {
   const block = { format: { name: 'sha256' }, accounts: [{ kind: 'Static', name: 'default', ...source }] }
   const [bound] = rulesOf(block).sources
-  return bound?.resolve({ values, schema })
+  return bound?.resolve(inputWith(values, schema))
 }
 const declared = { ok: true, value: { accounts: [{ username: 'default', owner: 'tenant' }], malformed: [] } }
 const absent = { ok: true, value: { accounts: [], malformed: [] } }

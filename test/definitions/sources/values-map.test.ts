@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { rulesOf } from '../definition.ts'
+import { inputWith, rulesOf } from '../definition.ts'
 
 function resolve(values: Json, source: object = { path: 'users' }) {
   const block = { format: { name: 'sha256' }, accounts: [{ kind: 'ValuesMap', ...source }] }
   const [bound] = rulesOf(block).sources
-  return bound?.resolve({ values, schema: undefined })
+  return bound?.resolve(inputWith(values))
 }
 const tenants = (...usernames: readonly string[]) => ({
   ok: true,
