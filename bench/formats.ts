@@ -1,6 +1,6 @@
 /**
- * What a stored value costs with WebCrypto, which the formats use, beside the same by @noble/hashes in the same run:
- * `npm exec -- node bench/formats.ts`.
+ * What one stored value of each format costs, and beside that, in the same run, what WebCrypto saves or costs against
+ * @noble/hashes where a format uses it: `npm run bench:formats`.
  */
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha1 } from '@noble/hashes/legacy.js'
@@ -14,6 +14,14 @@ const ROUNDS = 30
 const BATCH = 20
 const password = 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU'
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+
+for (const format of formats.values()) {
+  const samples: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    samples.push(await timed(() => format.derive({ username: 'web', password }, { randomBytes })))
+  }
+  show(`${format.name}: one value`, samples)
+}
 
 const byNoble: Readonly<Record<string, () => Promise<unknown>>> = {
   async 'scram-sha-256'() {

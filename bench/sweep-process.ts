@@ -4,6 +4,7 @@
  */
 
 import type { Fetch } from '../src/core/deps.ts'
+import { textAt } from '../src/core/json.ts'
 import { noMetrics } from '../src/core/metrics.ts'
 import { type SweepReport, sweep } from '../src/credentials/sweep.ts'
 import { createDefinitionLookup } from '../src/definitions/lookup.ts'
@@ -71,10 +72,12 @@ async function doTask(task: Task): Promise<Pick<SweepSample, 'report'>> {
 async function list({ listDefinitions, listSecrets, listHelmReleases }: Kube, keeps: boolean): Promise<void> {
   const kept: unknown[] = []
   const keep = <T>(item: T) => (keeps ? item : undefined)
-  kept.push(await listDefinitions())
+  const known = await listDefinitions()
+  if (!known.ok) throw new Error(known.failure.reason)
   const ofAccounts = { labelSelector: 'credentials.cozystack.io/account=true' }
   kept.push(await listAll((page) => listSecrets(undefined, page), ofAccounts, keep))
-  for (const kind of ['Postgres', 'MariaDB', 'ClickHouse', 'Redis']) {
+  for (const { spec } of known.value) {
+    const kind = textAt(spec, 'application', 'kind')
     const ofKind = { labelSelector: `apps.cozystack.io/application.kind=${kind}` }
     kept.push(await listAll((page) => listHelmReleases(undefined, page), ofKind, keep))
   }

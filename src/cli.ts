@@ -3,19 +3,24 @@ import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { runAdopt } from './cli/adopt.ts'
 import { reach, servicesFor } from './cli/cluster.ts'
-import { type AdoptCommand, type ClusterOptions, parseCommandLine } from './cli/command-line.ts'
+import { type AdoptCommand, type ClusterOptions, type Command, parseCommandLine } from './cli/command-line.ts'
+import { runDefinitionCheck } from './cli/definition-check.ts'
 import { runDemo } from './cli/demo.ts'
 import { invitationOf } from './cli/dev.ts'
+import { readDocuments } from './cli/documents.ts'
 import { openExample } from './cli/example.ts'
 import { HELP, HINT } from './cli/help.ts'
 import { createDeps, originOf, runApp } from './cli/run-app.ts'
 import { runSweep } from './cli/sweep.ts'
 import { type Config, readConfig } from './config.ts'
+import { readWebhookHosts } from './config-webhooks.ts'
 import { own, parseJson, textAt } from './core/json.ts'
 import { decodeData } from './core/text.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { openKubeconfig } from './k8s/node-kubeconfig.ts'
 import { VERSION } from './version.ts'
+
+type DefinitionCommand = Extract<Command, { is: 'definition-check' }>
 
 /** Beside `src` and beside `dist` alike. */
 const ROLES = new URL('../deploy/base/rbac/', import.meta.url)
@@ -49,6 +54,8 @@ async function main(args: readonly string[]): Promise<number | undefined> {
       return (await sweep(command.cluster)) ? 0 : 1
     case 'adopt':
       return (await adopt(command)) ? 0 : 1
+    case 'definition-check':
+      return checkDefinitions(command)
   }
 }
 
@@ -109,6 +116,14 @@ async function adopt({ cluster, allNamespaces, ...command }: AdoptCommand): Prom
   const access = await openKubeconfig(cluster)
   const namespace = allNamespaces ? undefined : (command.namespace ?? access.namespace)
   return runAdopt(servicesFor(config, access.fetch).kube, { ...command, namespace, print, complain })
+}
+
+/** Offline, with the one setting that says which definitions are right. */
+async function checkDefinitions(command: Pick<DefinitionCommand, 'files' | 'release'>): Promise<number> {
+  const problems: string[] = []
+  const hosts = readWebhookHosts(process.env, problems)
+  if (problems.length > 0) throw new Error(`bad configuration:\n  ${problems.join('\n  ')}`)
+  return runDefinitionCheck({ ...command, readDocuments, hosts, print, complain })
 }
 
 async function dev(options: ClusterOptions | undefined): Promise<undefined> {

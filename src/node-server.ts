@@ -35,6 +35,8 @@ const MAX_HEADER_BYTES = 128 * 1024
 /** Longer than a proxy keeps idle connections (Go's default transport: 90 s), so that it never reuses a dead one. */
 const KEEP_ALIVE_MS = 120_000
 const RECEIVE_MS = 30_000
+/** From the end of the drain: a request that is under way on a new connection has come by then. */
+const UNUSED_MS = 1000
 /** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
@@ -76,7 +78,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     },
   )
   const unanswered = new Set<ServerResponse>()
+  const unused = new Map<string, Socket>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    unused.delete(peerOf(incoming.socket))
     unanswered.add(outgoing)
     outgoing.once('close', () => unanswered.delete(outgoing))
     const problem = problemOf(incoming)
@@ -86,6 +90,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const server = tls === undefined ? createServer(LIMITS) : tls.createServer(LIMITS)
   // Bytes are what is limited: by count, Node would refuse people in a thousand groups, and blame the size.
   server.maxHeadersCount = 0
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket)
+    unused.set(peer, socket)
+    socket.once('close', () => unused.delete(peer))
+  })
   server.on('request', handle)
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // kube-apiserver takes a 100 that it is sent for the answer: its own caller would read 200 whatever comes after it.
@@ -101,8 +110,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   await listen(server, options)
   const { address, port } = server.address() as AddressInfo
   log('info', options.event ?? 'listening', { address, port })
-  return { address, port, stop: () => stop({ server, unanswered, pending }, options) }
+  return { address, port, stop: () => stop({ server, unanswered, unused, pending }, options) }
 }
+
+/** The same for a connection and for what is encrypted in it. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 /** What the Fetch API would hide: Node keeps the first of two Authorization headers, and joins others. */
 function problemOf(incoming: IncomingMessage): string | undefined {
@@ -154,10 +166,15 @@ const listen = (server: Server, { port, address }: ServeOptions): Promise<void> 
 interface Running {
   readonly server: Server
   readonly unanswered: ReadonlySet<ServerResponse>
+  /** Connections on which no request has come, by their other end: Node does not call them idle. */
+  readonly unused: ReadonlyMap<string, Socket>
   readonly pending: ReadonlySet<Promise<unknown>>
 }
 
-async function stop({ server, unanswered, pending }: Running, { drainMs, log }: ServeOptions): Promise<void> {
+async function stop(
+  { server, unanswered, unused, pending }: Running,
+  { drainMs, log }: ServeOptions,
+): Promise<void> {
   log('info', 'draining', { drainMs })
   // A client that gets this header does not reuse its connection, so that none is cut between two requests.
   const announceEnd = (outgoing: ServerResponse) => {
@@ -168,6 +185,8 @@ async function stop({ server, unanswered, pending }: Running, { drainMs, log }: 
   await sleep(drainMs)
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
+  await Promise.race([closed, sleep(UNUSED_MS, undefined, { ref: false })])
+  for (const socket of unused.values()) socket.destroy()
   await closed
   await Promise.allSettled(pending)
 }

@@ -6,6 +6,12 @@ export type Command =
   /** Without a cluster: the sandbox for `dev`, and for `sweep` the one that the process is a pod of. */
   | { readonly is: 'dev' | 'sweep'; readonly cluster: ClusterOptions | undefined }
   | ({ readonly is: 'adopt' } & AdoptCommand)
+  | {
+      readonly is: 'definition-check'
+      readonly files: readonly string[]
+      /** A file with HelmReleases. */
+      readonly release: string | undefined
+    }
   | { readonly is: 'mistake'; readonly message: string }
 
 /** Which cluster a command is about. Both undefined: the one that kubectl would take. */
@@ -24,7 +30,7 @@ export interface AdoptCommand {
   readonly output: 'table' | 'json'
 }
 
-const COMMANDS = ['demo', 'dev', 'sweep', 'adopt'] as const
+const COMMANDS = ['demo', 'dev', 'sweep', 'adopt', 'definition'] as const
 type Name = (typeof COMMANDS)[number]
 
 const ONLY_ADOPT = {
@@ -65,6 +71,7 @@ function commandOf(name: Name, rest: readonly string[], values: Given['values'])
   const { kubeconfig, context } = values
   const isCluster = kubeconfig !== undefined || context !== undefined
   if (name === 'demo' && isCluster) return mistake('demo runs in a sandbox only: dev takes a kubeconfig')
+  if (name === 'definition') return definitionOf(rest, values)
   const [path, ...more] = kubeconfig ? rest : [undefined, ...rest]
   if (more.length > 0) return mistake(`${name} does not know what "${more[0]}" is`)
   if (name === 'adopt') return adoptOf({ path, context }, values)
@@ -72,6 +79,15 @@ function commandOf(name: Name, rest: readonly string[], values: Given['values'])
   if (stray !== undefined) return mistake(`${name} does not know --${stray}: it is for adopt`)
   if (name === 'demo') return { is: 'demo' }
   return { is: name, cluster: isCluster ? { path, context } : undefined }
+}
+
+function definitionOf([verb, ...files]: readonly string[], values: Given['values']): Command {
+  if (verb !== 'check')
+    return mistake('definition can only be asked to check: mintonce definition check FILE...')
+  const stray = Object.keys(values).find((option) => option !== 'release')
+  if (stray !== undefined) return mistake(`definition check does not know --${stray}`)
+  if (files.length === 0) return mistake('definition check needs a file')
+  return { is: 'definition-check', files, release: values.release }
 }
 
 function adoptOf(cluster: ClusterOptions, values: Given['values']): Command {

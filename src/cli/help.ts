@@ -9,6 +9,8 @@ Usage:
   mintonce adopt [-n NAMESPACE | -A]       before a backup: mark account Secrets for the next releases of their names
                  [--release NAME]          (docs/restore.md), in the cluster that kubectl would take
                  [--dry-run] [-o table|json]
+  mintonce definition check FILE...        read ApplicationDefinitions, YAML or JSON, as the function would, without a
+                 [--release FILE]          cluster; and show which accounts the HelmReleases in FILE would have
   mintonce --version
 
 Options:
@@ -16,7 +18,7 @@ Options:
   --context NAME         a context of that file other than the current one
   -n, --namespace NAME   other than the context's
   -A, --all-namespaces
-  --release NAME         only the Secrets of this HelmRelease
+  --release NAME         only the Secrets of this HelmRelease; for definition check a file
   --dry-run              check everything, store nothing
   -o, --output FORMAT    table or json
   -h, --help
@@ -30,7 +32,7 @@ In a clone of the project, "npm run dev --" stands for "mintonce dev":
   PORT=8081 npm run dev
   npm run dev -- --kubeconfig ~/.kube/config --context kind-mintonce
 
-Exit codes: 0 as it should be, 1 it failed, 2 the command line was not understood.
+Exit codes: 0 as it should be, 1 it failed, 2 the command line was not understood, or a file to check cannot be read.
 `
 
 export const HINT = 'mintonce --help shows what there is'

@@ -35,11 +35,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** JSON with sorted keys: equal for equal values. */
-const canonical = (value: unknown): string | undefined =>
+/** JSON with sorted keys: equal for equal values. Undefined for what is no JSON. */
+export const canonicalJson = (value: unknown): string | undefined =>
   JSON.stringify(value, (_key, part: unknown) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   )
 
 /** Whether two values are the same JSON, whatever the order of their keys. */
-export const isSameJson = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b)
+export const isSameJson = (a: unknown, b: unknown): boolean => canonicalJson(a) === canonicalJson(b)

@@ -8,6 +8,8 @@ export const ACCOUNT_LABEL = 'credentials.cozystack.io/account'
 const RELEASE_UID = 'credentials.cozystack.io/release-uid'
 /** An operator's mark from around a backup and restore: the next release of this name may take the Secret over. */
 const ADOPT = 'credentials.cozystack.io/adopt'
+/** By which rules the account was declared when that was looked at last. */
+const DECLARED_BY = 'credentials.cozystack.io/declared-by'
 /** When the account was first seen undeclared. */
 const UNDECLARED_SINCE = 'credentials.cozystack.io/undeclared-since'
 
@@ -29,6 +31,8 @@ export interface AccountSecretOf {
   readonly application: Application
   readonly release: HelmRelease
   readonly secretLabels: Readonly<Record<string, string>>
+  /** `CredentialRules.declaredBy`. */
+  readonly declaredBy?: string | undefined
 }
 
 /** The username that an account Secret holds; undefined when it is missing or no UTF-8. */
@@ -96,11 +100,25 @@ export const isAdoptable = ({ metadata }: StoredSecret): boolean =>
 export const undeclaredSince = ({ metadata }: StoredSecret): string | undefined =>
   textAt(metadata.annotations, UNDECLARED_SINCE)
 
-/** The object that was read, adopted by its release and declared again. Its value stays, and its record as it reads. */
-export function adoptedSecret(current: StoredSecret, release: HelmRelease): StoredSecret {
+/** By which rules the account was declared when it was looked at last; undefined when it does not say. */
+export const declaredByIn = ({ metadata }: StoredSecret): string | undefined =>
+  textAt(metadata.annotations, DECLARED_BY)
+
+const declaredMark = (declaredBy: string | undefined): Readonly<Record<string, string>> =>
+  declaredBy === undefined ? {} : { [DECLARED_BY]: declaredBy }
+
+/**
+ * The object that was read, adopted by its release and declared again, by these rules (`CredentialRules.declaredBy`).
+ * Its value stays, and its record as it reads.
+ */
+export function adoptedSecret(
+  current: StoredSecret,
+  release: HelmRelease,
+  declaredBy?: string,
+): StoredSecret {
   const { [ADOPT]: _adopted, [UNDECLARED_SINCE]: _undeclared, ...annotations } = repaired(current)
   return withMeta(current, {
-    annotations: { ...annotations, [RELEASE_UID]: release.metadata.uid },
+    annotations: { ...annotations, ...declaredMark(declaredBy), [RELEASE_UID]: release.metadata.uid },
     ownerReferences: ownersWith(current.metadata, release),
   })
 }
@@ -184,7 +202,12 @@ function metaOf(of: AccountSecretOf, record: AccountRecord, current: ObjectMeta)
       [KIND_LABEL]: of.application.kind,
       [NAME_LABEL]: of.application.name,
     },
-    annotations: { ...annotations, ...writeRecord(record), [RELEASE_UID]: of.release.metadata.uid },
+    annotations: {
+      ...annotations,
+      ...writeRecord(record),
+      ...declaredMark(of.declaredBy),
+      [RELEASE_UID]: of.release.metadata.uid,
+    },
     ownerReferences: ownersWith(current, of.release),
   }
 }

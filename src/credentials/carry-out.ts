@@ -111,7 +111,7 @@ async function carryOutStep(
     case 'refill':
       return did('created', step.account, await refill(services, planned, step, options))
     case 'adopt': {
-      const adopted = adoptedSecret(step.holder.secret, planned.release)
+      const adopted = adoptedSecret(step.holder.secret, planned.release, planned.rules.declaredBy)
       return did('adopted', step.account, await services.kube.updateSecret(adopted, options))
     }
     case 'mark': {
@@ -182,6 +182,7 @@ export const accountSecretOf = (
   application,
   release,
   secretLabels: rules.secretLabels,
+  declaredBy: rules.declaredBy,
 })
 
 /** The release is read once more: one that has been written since may declare the account again, or be of another kind. */

@@ -73,6 +73,8 @@ function subjectOf(warning: Warning): string {
       return 'spec.valuesFrom'
     case 'refused':
       return warning.message
+    case 'kept':
+      return warning.secretName
     default:
       return warning.account.secretName
   }
@@ -105,6 +107,12 @@ function warningEvent(release: HelmRelease, warning: Warning): KubeEvent {
         ...standing,
         reason: 'AccountSecretUnsound',
         note: `Secret ${warning.account.secretName} holds a value that the engine would not take as a verifier: mint the password of user ${warning.account.username} again`,
+      }
+    case 'kept':
+      return {
+        ...standing,
+        reason: 'AccountSecretKept',
+        note: `Secret ${warning.secretName} is of an account that is no longer declared, and is kept: ${warning.why}; delete it when the user is gone from the engine`,
       }
     case 'unwired':
       return {

@@ -77,7 +77,7 @@ export async function issue(
   }
 
   const password = generatePassword(deps)
-  const { format, valuesPath, secretLabels } = state.rules
+  const { format, valuesPath, secretLabels, declaredBy } = state.rules
   const stored = await deriveStored(
     format,
     { username, password },
@@ -89,7 +89,7 @@ export async function issue(
 
   const issuedAt = toTimestamp(deps.now())
   const intent = intentOf(
-    { name: secretName, namespace, username, application, release, secretLabels },
+    { name: secretName, namespace, username, application, release, secretLabels, declaredBy },
     holder,
     stored.value,
     recordOf(order, holder, issuedAt),

@@ -4,7 +4,9 @@ import { parseTimestamp } from '../core/text.ts'
 import type { Declarations } from '../definitions/resolve.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
 import type { HelmRelease, StoredSecret } from '../k8s/objects.ts'
+import { isAbandonedSeed } from './abandoned.ts'
 import {
+  declaredByIn,
   type Holder,
   holderOf,
   isAdopted,
@@ -12,10 +14,11 @@ import {
   undeclaredSince,
   usernameIn,
 } from './account-secret.ts'
+import { applicationOf, KIND_LABEL, NAME_LABEL } from './application.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
 import { accountNameOf, type CredentialName, credentialOfSecret } from './naming.ts'
 import { mayBeKnown } from './record.ts'
-import { hasLanded, takesValuesFrom, wasDeployed } from './release-state.ts'
+import { hasLanded, takesUnreadValues, takesValuesFrom, wasDeployed } from './release-state.ts'
 import { referencesTo, valuesFromOf, wired } from './wiring.ts'
 
 type Held<Is extends Holder['is']> = Extract<Holder, { readonly is: Is }>
@@ -41,6 +44,8 @@ export type Warning =
   | { readonly is: 'leftover'; readonly account: NamedAccount }
   | { readonly is: 'foreign'; readonly account: NamedAccount; readonly why: string }
   | { readonly is: 'unsound'; readonly account: NamedAccount }
+  /** Its account is not declared, and that may have other reasons than that somebody took it out of the release. */
+  | { readonly is: 'kept'; readonly secretName: string; readonly why: string }
   /** The chart does not get the stored values: `spec.valuesFrom` lacks them, and only admission writes that. */
   | { readonly is: 'unwired' }
   | { readonly is: 'refused'; readonly message: string }
@@ -114,12 +119,28 @@ function stepsFor(account: NamedAccount, input: PlanInput): readonly Step[] {
     case 'foreign':
       return [{ do: 'warn', about: { is: 'foreign', account, why: holder.why } }]
     case 'leftover':
+      if (isAbandoned(account, holder, input))
+        return [{ do: 'adopt', account, holder: { ...holder, is: 'ours' } }]
       return mayBeKnown(holder.record.origin) || wasDeployed(release) || isTerminating(holder.secret)
         ? [{ do: 'warn', about: { is: 'leftover', account } }]
         : [{ do: 'replace', account, holder }]
     case 'ours':
       return stepsForOurs(account, holder, input)
   }
+}
+
+/** Of another create of this name: its value may even be the one that the chart has rendered. */
+function isAbandoned(
+  { username }: NamedAccount,
+  holder: Held<'leftover'>,
+  { release, rules }: PlanInput,
+): boolean {
+  const application = applicationOf(release)
+  return (
+    application !== undefined &&
+    !isTerminating(holder.secret) &&
+    isAbandonedSeed(holder, { username, application, rules })
+  )
 }
 
 /** What is going away is the collector's. */
@@ -136,7 +157,10 @@ function stepsForOurs(
   // Bytes that are no text are a value all the same: not ours to replace.
   const isEmpty = !textAt(secret.data, 'password')
   if (isEmpty && secret.immutable !== true) return [{ do: 'refill', account, holder }]
-  const isSettled = isAdopted(secret, release.metadata.uid) && undeclaredSince(secret) === undefined
+  const isSettled =
+    isAdopted(secret, release.metadata.uid) &&
+    undeclaredSince(secret) === undefined &&
+    declaredByIn(secret) === rules.declaredBy
   return [
     ...(isSettled ? [] : [{ do: 'adopt', account, holder } as const]),
     ...(rules.format.canonical.test(stored)
@@ -147,18 +171,37 @@ function stepsForOurs(
 
 /** Secrets of this release for accounts that it no longer declares, in any form, once it has landed without them. */
 function undeclaredSteps(input: PlanInput): readonly Step[] {
-  const { release, declared, secrets, now, graceMs } = input
+  const { release, declared, secrets } = input
   if (!declared.complete || !hasLanded(release)) return []
   const spoken = new Set(declared.accounts.map(({ username }) => accountNameOf(username)))
   return [...secrets.values()].flatMap((secret): readonly Step[] => {
     const name = ownName(secret, release)
     if (name === undefined || spoken.has(name.account)) return []
     if (isTerminating(secret) || takesValuesFrom(release, secret.metadata.name)) return []
-    const since = parseTimestamp(undeclaredSince(secret) ?? '')
-    // A time that is none, or is still to come, says nothing: the first look is now.
-    if (since === undefined || since > now) return [{ do: 'mark', name, secret }]
-    return now - since >= graceMs ? [{ do: 'delete', name, secret }] : []
+    const why = whyKept(secret, input)
+    if (why === undefined) return looksAt(secret, name, input)
+    return [{ do: 'warn', about: { is: 'kept', secretName: secret.metadata.name, why } }]
   })
+}
+
+/** The first look, or the second. A time that is none, or is still to come, says nothing: the first look is now. */
+function looksAt(secret: StoredSecret, name: CredentialName, { now, graceMs }: PlanInput): readonly Step[] {
+  const since = parseTimestamp(undeclaredSince(secret) ?? '')
+  if (since === undefined || since > now) return [{ do: 'mark', name, secret }]
+  return now - since >= graceMs ? [{ do: 'delete', name, secret }] : []
+}
+
+/** Why an account may be in use although it is not declared; undefined when the release itself has dropped it. */
+function whyKept(secret: StoredSecret, { release, rules }: PlanInput): string | undefined {
+  const { labels } = secret.metadata
+  const application = applicationOf(release)
+  if (textAt(labels, KIND_LABEL) !== application?.kind || textAt(labels, NAME_LABEL) !== application?.name) {
+    return 'it was made for an application of another kind or name'
+  }
+  if (takesUnreadValues(release)) return 'the release takes values from references, which are not read'
+  return declaredByIn(secret) === rules.declaredBy
+    ? undefined
+    : `the account sources of ApplicationDefinition ${rules.definition} have changed since it was declared`
 }
 
 /** The Credential of an account Secret that is this release's; undefined for one whose user does not make its name. */

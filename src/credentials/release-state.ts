@@ -4,12 +4,20 @@ import { isSuspended } from './application.ts'
 
 /**
  * Whether Helm has ever applied the release: `status.history` of `helm.toolkit.fluxcd.io/v2` holds a snapshot of each
- * Helm release that was made, failed ones too, and is empty until the first. A history that is no list may be one of
- * another version: then it counts as deployed, and nothing is seeded.
+ * Helm release that was made, failed ones too, and is empty until the first. Also what else only an applied release has
+ * counts: a revision, and condition `Ready` or `Released` that is true; a history that is no list may be one of another
+ * version. Where in doubt it was deployed, and nothing is seeded.
  */
 export function wasDeployed({ status }: HelmRelease): boolean {
   const history = own(status, 'history') ?? []
-  return !Array.isArray(history) || history.length > 0
+  const isTrue = (type: string) => textAt(conditionOf(status, type), 'status') === 'True'
+  return (
+    !Array.isArray(history) ||
+    history.length > 0 ||
+    Number(own(status, 'lastReleaseRevision') ?? 0) > 0 ||
+    isTrue('Ready') ||
+    isTrue('Released')
+  )
 }
 
 /**
@@ -46,4 +54,22 @@ export function takesValuesFrom({ spec }: HelmRelease, secretName: string): bool
   return references.some(
     (each) => isObject(each) && textAt(each, 'kind') === 'Secret' && textAt(each, 'name') === secretName,
   )
+}
+
+/** What the platform gives every release: settings of the cluster and of the tenant, under keys that tenants cannot set. */
+const PLATFORM_VALUES = 'cozystack-values'
+
+/**
+ * Whether the release takes values from somewhere that is not read, so that it may declare accounts that nobody here
+ * sees. The account Secrets themselves are values that we write.
+ */
+export function takesUnreadValues({ metadata, spec }: HelmRelease): boolean {
+  const references = own(spec, 'valuesFrom') ?? []
+  if (!Array.isArray(references)) return true
+  return references.some((each) => {
+    const name = textAt(each, 'name') ?? ''
+    const isOurs = name.startsWith(`${metadata.name}.`) && name.endsWith('.account')
+    const isPlatform = name === PLATFORM_VALUES && own(each, 'targetPath') === undefined
+    return !(textAt(each, 'kind') === 'Secret' && (isOurs || isPlatform))
+  })
 }

@@ -1,6 +1,5 @@
 import type { Deps } from '../core/deps.ts'
 import { inTurns } from '../core/in-turns.ts'
-import { own, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
@@ -9,10 +8,11 @@ import type { Kube, ListOptions } from '../k8s/kube.ts'
 import { listAll } from '../k8s/list-all.ts'
 import { isDnsLabel, isDnsSubdomain } from '../k8s/names.ts'
 import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
-import { type Application, applicationOf } from './application.ts'
+import { type Application, applicationOf, KIND_LABEL, NAME_LABEL } from './application.ts'
 import { type Asker, carryOut, type Done } from './carry-out.ts'
 import { nameAccounts } from './declared.ts'
 import { warningEvents } from './events.ts'
+import { legacyPasswords } from './legacy.ts'
 import { type Step, stepsOf } from './plan.ts'
 import { ACCOUNT_SELECTOR } from './view.ts'
 
@@ -100,7 +100,7 @@ function reportOf({ emit }: SyncServices, { release, steps }: Read, done: readon
 
 type Options = { readonly signal?: AbortSignal }
 
-/** Secrets first and the release after them, so that nothing is taken for undeclared that was declared in between. */
+/** A release that is written after it was read here is noticed before anything is deleted: it is read once more then. */
 async function readPlan(
   services: SyncServices,
   { namespace, release: name }: SyncTarget,
@@ -110,8 +110,6 @@ async function readPlan(
   if (!isDnsLabel(namespace) || !isDnsSubdomain(name)) return ok({ is: 'absent' })
   // At the first dot the names of Credentials and of their Secrets end to speak of a release.
   if (!isDnsLabel(name)) return ok({ is: 'unserved', why: 'the name of the HelmRelease is no DNS label' })
-  const listed = await secretsOfRelease(services, { namespace, release: name }, options)
-  if (!listed.ok) return listed
   const [read, known] = await Promise.all([
     kube.getHelmRelease(namespace, name, options),
     definitions.read(options),
@@ -127,6 +125,8 @@ async function readPlan(
   if (rules.value === undefined) {
     return ok({ is: 'unserved', why: `applications of kind ${application.kind} have no minted credentials` })
   }
+  const listed = await secretsOfRelease(services, application, { namespace, release: name }, options)
+  if (!listed.ok) return listed
   const declared = await resolveDeclared(rules.value, release)
   if (declared.failure !== undefined) return fail(declared.failure)
   const secrets = await withOthers(services, listed.value, nameAccounts(declared, name), namespace, options)
@@ -138,14 +138,16 @@ async function readPlan(
 
 type Secrets = ReadonlyMap<string, StoredSecret>
 
-/** The account Secrets in the namespace that may be of this release: one list, in pages. */
+/** The account Secrets of the application: one list, in pages, and never of a whole namespace. */
 async function secretsOfRelease(
   { kube }: SyncServices,
+  { kind, name }: Application,
   { namespace, release }: SyncTarget,
   options: Options,
 ): Promise<Result<Secrets>> {
   const list = (page: ListOptions) => kube.listSecrets(namespace, page)
-  const found = await listAll(list, { ...options, labelSelector: ACCOUNT_SELECTOR }, (secret) =>
+  const labelSelector = `${ACCOUNT_SELECTOR},${KIND_LABEL}=${kind},${NAME_LABEL}=${name}`
+  const found = await listAll(list, { ...options, labelSelector }, (secret) =>
     secret.metadata.name.startsWith(`${release}.`) ? ([secret.metadata.name, secret] as const) : undefined,
   )
   return found.ok ? ok(new Map(found.value)) : found
@@ -182,19 +184,20 @@ async function withLegacy(
   { release, rules }: Pick<Read, 'release' | 'rules'>,
   options: Options,
 ): Promise<Result<readonly Step[]>> {
-  if (!steps.some(isSeeding)) return ok(steps)
-  const { name, namespace = '' } = release.metadata
-  const legacy = await kube.getSecret(namespace, rules.legacy.secretName(name), options)
-  if (!legacy.ok) return legacy
-  const data = own(legacy.value, 'data')
-  return ok(
-    steps.map((step): Step => {
-      if (!isSeeding(step) || !textAt(data, rules.legacy.key(step.account.username))) return step
-      // Instead of a leftover nobody's, or of nothing.
-      const is = step.do === 'seed' ? 'missing' : 'leftover'
-      return { do: 'warn', about: { is, account: step.account } }
-    }),
-  )
+  const legacy = legacyPasswords(kube, { release, rules }, options)
+  const kept: Step[] = []
+  for (const step of steps) {
+    const has = isSeeding(step) ? await legacy.has(step.account.username) : ok(false)
+    if (!has.ok) return has
+    if (!isSeeding(step) || !has.value) kept.push(step)
+    // Instead of a leftover nobody's, or of nothing.
+    else
+      kept.push({
+        do: 'warn',
+        about: { is: step.do === 'seed' ? 'missing' : 'leftover', account: step.account },
+      })
+  }
+  return ok(kept)
 }
 
 const isSeeding = (step: Step): step is Extract<Step, { do: 'seed' | 'replace' }> =>

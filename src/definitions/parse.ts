@@ -1,4 +1,5 @@
-import { filledAt, isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
+import { fingerprint } from '../core/fingerprint.ts'
+import { canonicalJson, filledAt, isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { NamedFormat } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
@@ -9,13 +10,11 @@ import { labelProblem } from './labels.ts'
 import type { BoundSource, CredentialRules, Legacy } from './rules.ts'
 import { selectsAccountSecrets } from './secret-selectors.ts'
 import { sourceKinds } from './sources/index.ts'
-import { PATH_PATTERN } from './values.ts'
+import { PATH_PATTERN, readPath } from './values.ts'
 import { NO_WEBHOOKS, type WebhookContext, type Webhooks } from './webhook.ts'
 import { readWebhookFormat } from './webhook-format.ts'
 
 const FIELDS = ['format', 'secretLabels', 'valuesPath', 'accounts', 'legacy']
-/** Known words of the block that this version does not serve yet: it says so instead of "unknown". */
-const NOT_SERVED = new Set(['ValuesList', 'Expression'])
 
 /**
  * The rules in `spec.credentials` of a definition, or in its annotation `credentials.cozystack.io/definition`. Undefined
@@ -61,6 +60,7 @@ export function parseRules(
     legacy: legacy.value,
     sources: sources.value,
     schema: schemaOf(definition),
+    declaredBy: declaredByOf(own(block.value, 'accounts'), schemaOf(definition)),
   })
 }
 
@@ -130,13 +130,7 @@ function readSource(
   if (!isObject(entry)) return wrong(path, 'must be an object')
   const kind = textAt(entry, 'kind') ?? ''
   const source = sourceKinds.get(kind)
-  if (source === undefined) {
-    const known = `known are ${[...sourceKinds.keys()].join(', ')}`
-    return wrong(
-      `${path}.kind`,
-      NOT_SERVED.has(kind) ? `${kind} is not served by this version; ${known}` : known,
-    )
-  }
+  if (source === undefined) return wrong(`${path}.kind`, `known are ${[...sourceKinds.keys()].join(', ')}`)
   const fields = checkFields(entry, ['kind', ...source.fields], path, wrong)
   if (!fields.ok) return fields
   const parsed = source.parse(entry, path, context)
@@ -171,6 +165,15 @@ const LONGEST_RELEASE = 'r'.repeat(63)
 /** Whether it makes the name of a Secret of any release. */
 const isNameTemplate = (value: unknown): value is string =>
   typeof value === 'string' && isDnsSubdomain(value.replaceAll('{release}', LONGEST_RELEASE))
+
+/** The sources as they are written, and the defaults that switch them on and off. */
+function declaredByOf(accounts: unknown, schema: Json | undefined): string {
+  const switches = (Array.isArray(accounts) ? accounts : []).map((entry) => {
+    const when = textAt(entry, 'when')
+    return when === undefined ? null : (readPath({}, when, schema) ?? null)
+  })
+  return fingerprint(canonicalJson({ accounts, switches }) ?? '')
+}
 
 function schemaOf({ spec }: ApplicationDefinition): Json | undefined {
   const schema = parseJson(textAt(spec, 'application', 'openAPISchema') ?? '')

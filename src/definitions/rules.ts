@@ -22,7 +22,7 @@ export function usernameProblem(username: string): string | undefined {
 }
 
 /** An entry that is wrong by itself. It may be so wrong that it names nobody. */
-export interface Malformed {
+interface Malformed {
   readonly username?: string
   readonly cause: Cause
 }
@@ -96,4 +96,6 @@ export interface CredentialRules {
   readonly legacy: Legacy
   readonly sources: readonly BoundSource[]
   readonly schema: Json | undefined
+  /** Another one whenever the same release might declare other accounts. Undefined: nobody knows. */
+  readonly declaredBy?: string
 }

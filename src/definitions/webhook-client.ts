@@ -11,7 +11,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const JSON_TYPE = /^application\/json *(;|$)/i
 
 /** A connection for one exchange, to a server that it knows by the webhook's authorities and host. */
-export interface WebhookConnection {
+interface WebhookConnection {
   readonly fetch: Fetch
   readonly close: () => void
 }

@@ -1,8 +1,7 @@
 import { utf8 } from '../core/text.ts'
-import { encodeGroups, passwordBytes, saltText } from './crypt64.ts'
+import { passwordBytes, saltText } from './crypt64.ts'
 import type { Format } from './format.ts'
 import { toHex } from './hex.ts'
-import { SHA256_GROUPS, shaCrypt } from './sha-crypt.ts'
 
 const SALT_BYTES = 20
 /** In thousands, as three hexadecimal digits (`sql/auth/sha2_password.cc`). */
@@ -30,8 +29,8 @@ export const cachingSha2Password: Format = {
 
 /** For any 20 bytes of salt: MySQL's own are no text. */
 export async function literalOf(password: Uint8Array, salt: Uint8Array): Promise<string> {
-  const { sha256 } = await import('@noble/hashes/sha2.js')
-  const digest = encodeGroups(shaCrypt(sha256, password, salt, ROUNDS), SHA256_GROUPS)
+  const { shaCrypt } = await import('./sha-crypt.ts')
+  const digest = shaCrypt('sha256', password, salt, ROUNDS)
   const bytes = Uint8Array.of(...utf8(`$A$${ITERATIONS}$`), ...salt, ...utf8(digest))
   return `0x${toHex(bytes.buffer).toUpperCase()}`
 }

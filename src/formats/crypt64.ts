@@ -33,3 +33,13 @@ export function passwordBytes(password: string, format: string): Uint8Array<Arra
   if (password.includes('\0')) throw new TypeError(`${format} takes no password with a NUL in it`)
   return utf8(password)
 }
+
+export function join(...parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

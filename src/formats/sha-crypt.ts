@@ -1,12 +1,41 @@
-import type { CHash } from '@noble/hashes/utils.js'
-import { type Group, NONE } from './crypt64.ts'
+import { sha256, sha512 } from '@noble/hashes/sha2.js'
+import { encodeGroups, type Group, join, NONE } from './crypt64.ts'
+
+/** The order of SHA-crypt.txt, step 22 e: of each group the three places move on by 21, modulo 30. */
+const SHA256_GROUPS: readonly Group[] = [
+  ...Array.from({ length: 10 }, (_, index): Group => {
+    const place = (offset: number) => (offset + 21 * index) % 30
+    return [place(0), place(10), place(20), 4]
+  }),
+  [NONE, 31, 30, 3],
+]
+
+/** The same, by 22, modulo 63. */
+const SHA512_GROUPS: readonly Group[] = [
+  ...Array.from({ length: 21 }, (_, index): Group => {
+    const place = (offset: number) => (offset + 22 * index) % 63
+    return [place(0), place(21), place(42), 4]
+  }),
+  [NONE, NONE, 63, 2],
+]
+
+const HASHES = {
+  sha256: { hash: sha256, groups: SHA256_GROUPS },
+  sha512: { hash: sha512, groups: SHA512_GROUPS },
+} as const
 
 /**
- * The digest of "Unix crypt using SHA-256 and SHA-512" (Ulrich Drepper, SHA-crypt.txt, version 0.6), whose steps the
- * numbers name. The salt is taken as it is: whoever has one that is too long cuts it. Pure JavaScript, because WebCrypto
- * is a call to another thread for each of its thousands of rounds.
+ * The digest of "Unix crypt using SHA-256 and SHA-512" (Ulrich Drepper, SHA-crypt.txt, version 0.6) as text. The numbers
+ * are those of its steps. The salt is taken as it is: whoever has one that is too long cuts it. Pure JavaScript, because
+ * WebCrypto is a call to another thread for each of its thousands of rounds. Formats load this file when they need it.
  */
-export function shaCrypt(hash: CHash, password: Uint8Array, salt: Uint8Array, rounds: number): Uint8Array {
+export function shaCrypt(
+  name: keyof typeof HASHES,
+  password: Uint8Array,
+  salt: Uint8Array,
+  rounds: number,
+): string {
+  const { hash, groups } = HASHES[name]
   // 4 to 8
   const other = hash(join(password, salt, password))
   // 1 to 3, 9 to 12
@@ -27,7 +56,7 @@ export function shaCrypt(hash: CHash, password: Uint8Array, salt: Uint8Array, ro
       ),
     )
   }
-  return digest
+  return encodeGroups(digest, groups)
 }
 
 const EMPTY = new Uint8Array(0)
@@ -44,31 +73,3 @@ const filled = (digest: Uint8Array, length: number): Uint8Array =>
   Uint8Array.from({ length }, (_, index) => digest[index % digest.length] ?? 0)
 
 const repeated = (part: Uint8Array, times: number): readonly Uint8Array[] => Array(times).fill(part)
-
-function join(...parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
-
-/** The order of SHA-crypt.txt, step 22 e: of each group the three places move on by 21, modulo 30. */
-export const SHA256_GROUPS: readonly Group[] = [
-  ...Array.from({ length: 10 }, (_, index): Group => {
-    const place = (offset: number) => (offset + 21 * index) % 30
-    return [place(0), place(10), place(20), 4]
-  }),
-  [NONE, 31, 30, 3],
-]
-
-/** The same, by 22, modulo 63. */
-export const SHA512_GROUPS: readonly Group[] = [
-  ...Array.from({ length: 21 }, (_, index): Group => {
-    const place = (offset: number) => (offset + 22 * index) % 63
-    return [place(0), place(21), place(42), 4]
-  }),
-  [NONE, NONE, 63, 2],
-]

@@ -1,7 +1,6 @@
 import { utf8 } from '../core/text.ts'
-import { encodeGroups, passwordBytes, saltText } from './crypt64.ts'
+import { passwordBytes, saltText } from './crypt64.ts'
 import type { Format } from './format.ts'
-import { SHA512_GROUPS, shaCrypt } from './sha-crypt.ts'
 
 const SALT_CHARACTERS = 16
 /** What crypt(3) takes when a value names no rounds (SHA-crypt.txt, "ROUNDS_DEFAULT"). */
@@ -18,7 +17,7 @@ export const sha512Crypt: Format = {
   async derive({ password }, { randomBytes }) {
     const bytes = passwordBytes(password, 'sha512-crypt')
     const salt = saltText(randomBytes(SALT_CHARACTERS))
-    const { sha512 } = await import('@noble/hashes/sha2.js')
-    return `$6$${salt}$${encodeGroups(shaCrypt(sha512, bytes, utf8(salt), ROUNDS), SHA512_GROUPS)}`
+    const { shaCrypt } = await import('./sha-crypt.ts')
+    return `$6$${salt}$${shaCrypt('sha512', bytes, utf8(salt), ROUNDS)}`
   },
 }

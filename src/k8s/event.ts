@@ -1,5 +1,6 @@
+import { fingerprint } from '../core/fingerprint.ts'
 import type { Json } from '../core/json.ts'
-import { cutBytes, toMicroTimestamp, utf8 } from '../core/text.ts'
+import { cutBytes, toMicroTimestamp } from '../core/text.ts'
 import type { KubeEvent } from './objects.ts'
 
 const MAX_NOTE_BYTES = 1024
@@ -33,14 +34,4 @@ function nameOf({ regarding, reason, note, isStanding }: KubeEvent): Json {
   const prefix = `${regarding.name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '')}-`
   if (isStanding !== true) return { generateName: prefix }
   return { name: `${prefix}${fingerprint(`${regarding.kind}/${regarding.uid}/${reason}/${note}`)}` }
-}
-
-const PRIME = 0x100000001b3n
-const MASK = (1n << 64n) - 1n
-
-/** FNV-1a of 64 bits (draft-eastlake-fnv): nothing depends on nobody finding the same. */
-function fingerprint(text: string): string {
-  let hash = 0xcbf29ce484222325n
-  for (const byte of utf8(text)) hash = ((hash ^ BigInt(byte)) * PRIME) & MASK
-  return hash.toString(16).padStart(16, '0')
 }

@@ -34,6 +34,11 @@ test.each([
     adopt({ namespace: 'tenant-acme', release: 'postgres-orders' }),
   ],
   ['adopt -A --dry-run -o json', adopt({ allNamespaces: true, dryRun: true, output: 'json' })],
+  ['definition check a.yaml', { is: 'definition-check', files: ['a.yaml'], release: undefined }],
+  [
+    'definition check a.yaml b.yaml --release r.yaml',
+    { is: 'definition-check', files: ['a.yaml', 'b.yaml'], release: 'r.yaml' },
+  ],
   ['adopt --kubeconfig /a --context kind', adopt({ cluster: { path: '/a', context: 'kind' } })],
 ])('"mintonce %s" is understood', (line, expected) => {
   expect(parseCommandLine(line.split(' ').filter((word) => word !== ''))).toEqual(expected)
@@ -52,6 +57,10 @@ test.each([
   ['adopt --release=postgres-orders.web', 'adopt: "postgres-orders.web" is no name'],
   ['adopt -o yaml', 'adopt prints as -o table or -o json'],
   ['adopt postgres-orders', 'adopt does not know what "postgres-orders" is'],
+  ['definition', 'definition can only be asked to check: mintonce definition check FILE...'],
+  ['definition check', 'definition check needs a file'],
+  ['definition check a.yaml --dry-run', 'definition check does not know --dry-run'],
+  ['definition check a.yaml --kubeconfig', 'definition check does not know --kubeconfig'],
   ['sweep --dry-run', 'sweep does not know --dry-run: it is for adopt'],
   ['dev -n tenant-acme', 'dev does not know --namespace: it is for adopt'],
   ['demo --kubeconfig', 'demo runs in a sandbox only: dev takes a kubeconfig'],

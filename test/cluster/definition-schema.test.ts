@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { isObject } from '../../src/core/json.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
-import { notServed, postgres, served, wrong } from '../definitions/blocks.ts'
+import { postgres, served, wrong } from '../definitions/blocks.ts'
 import { definitionWith } from '../definitions/definition.ts'
 
 const CRD = 'applicationdefinitions.cozystack.io'
@@ -53,10 +53,6 @@ async function create(block: unknown, query = '') {
 
 describe('with the patch applied, the API server', () => {
   test.each(served)('stores as it is what is served: %s', async (_, block) => {
-    expect(await create(block)).toMatchObject({ status: 201, spec: { credentials: block } })
-  })
-
-  test.each(notServed)('stores as it is what a later version serves: %s', async (_, block) => {
     expect(await create(block)).toMatchObject({ status: 201, spec: { credentials: block } })
   })
 

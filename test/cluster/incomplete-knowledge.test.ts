@@ -144,19 +144,22 @@ describe('nothing is deleted', () => {
   })
 
   test.each<[string, (credentials: Anything) => void]>([
+    ['a source has a field too many', ({ accounts }) => Object.assign(accounts[0], { onwer: 'platform' })],
+    ['the format is one that nobody knows', ({ format }) => Object.assign(format, { name: 'md5' })],
     [
-      'that is no expression',
-      ({ accounts }) => accounts.push({ kind: 'Expression', expression: 'spec.(users' }),
+      'a label is one that is not for it to give',
+      ({ secretLabels }) => Object.assign(secretLabels, { 'apps.cozystack.io/x': 'y' }),
     ],
-    ['that has a field too many', ({ accounts }) => Object.assign(accounts[0], { onwer: 'platform' })],
-    ['whose format nobody knows', ({ format }) => Object.assign(format, { name: 'md5' })],
-  ])('while the definition has a source %s', async (_, change) => {
+  ])('while the definition is wrong: %s', async (_, change) => {
     const before = (await definition()).spec.credentials
+    const repair = () =>
+      admin.change(`${DEFINITIONS}/postgres`, ({ spec }) => Object.assign(spec, { credentials: before }))
+    onTestFinished(repair)
     await admin.change(`${DEFINITIONS}/postgres`, ({ spec }) => change(spec.credentials))
     const [sweeps, syncs] = await nothingIsWritten()
     expect(sweeps).toMatchObject({ ok: true, value: { releases: 0, failures: 1 } })
     expect(syncs).toBe('definition_wrong')
-    await admin.change(`${DEFINITIONS}/postgres`, ({ spec }) => Object.assign(spec, { credentials: before }))
+    await repair()
     await isDeletedNow()
   })
 

@@ -13,6 +13,7 @@ import { preconditions } from './suite/preconditions.ts'
 import { read } from './suite/read.ts'
 import { requests } from './suite/requests.ts'
 import { secrecy } from './suite/secrecy.ts'
+import { sources } from './suite/sources.ts'
 import { surroundings } from './suite/surroundings.ts'
 import { sync } from './suite/sync.ts'
 import { syncUndeclared } from './suite/sync-undeclared.ts'
@@ -50,6 +51,7 @@ function objects(context: Contract): void {
   surroundings(context)
   read(context)
   definitions(context)
+  sources(context)
   concurrency(context)
   sync(context)
   syncUndeclared(context)

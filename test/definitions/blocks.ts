@@ -48,17 +48,28 @@ export const served: readonly (readonly [string, Json])[] = [
       legacy: { secretName: '{release}-auth', key: 'password' },
     },
   ],
+  [
+    'lists of accounts',
+    {
+      format: postgres.format,
+      accounts: [
+        { kind: 'ValuesList', path: 'accounts', nameField: 'name' },
+        { kind: 'ValuesList', path: 'auth.readers', owner: 'platform' },
+      ],
+    },
+  ],
+  [
+    'an expression',
+    {
+      format: postgres.format,
+      accounts: [{ kind: 'Expression', expression: "spec.accounts.map(a, {'name': a.name})" }],
+    },
+  ],
 ]
 
 const withAccount = (account: unknown) => ({ ...postgres, accounts: [postgres.accounts[0], account] })
 const withFormat = (format: unknown) => ({ ...postgres, format })
 const withLabel = (key: string, value: unknown) => ({ ...postgres, secretLabels: { [key]: value } })
-
-/** Blocks of a later version: the API server takes them, this version says that it does not serve them. */
-export const notServed: readonly (readonly [string, Json, string])[] = [
-  ['a list', withAccount({ kind: 'ValuesList', path: 'accounts', nameField: 'name' }), 'accounts[1].kind'],
-  ['an expression', withAccount({ kind: 'Expression', expression: "['app']" }), 'accounts[1].kind'],
-]
 
 export const wrong: readonly WrongBlock[] = [
   ...wrongWebhooks,
@@ -268,6 +279,52 @@ export const wrong: readonly WrongBlock[] = [
     why: 'has a map under a condition',
     block: withAccount({ kind: 'ValuesMap', path: 'users', when: 'enabled' }),
     field: '.accounts[1].when',
+    guard: 'rule',
+  },
+  {
+    why: 'has a list nowhere',
+    block: withAccount({ kind: 'ValuesList', nameField: 'name' }),
+    field: '.accounts[1].path',
+    guard: 'rule',
+  },
+  ...['', 7].map(
+    (nameField): WrongBlock => ({
+      why: `has a list with usernames in the field ${JSON.stringify(nameField)}`,
+      block: withAccount({ kind: 'ValuesList', path: 'accounts', nameField }),
+      field: '.accounts[1].nameField',
+      guard: 'schema',
+    }),
+  ),
+  {
+    why: 'has a map with a field for the username',
+    block: withAccount({ kind: 'ValuesMap', path: 'users', nameField: 'name' }),
+    field: '.accounts[1].nameField',
+    guard: 'rule',
+  },
+  {
+    why: 'has an expression that says nothing',
+    block: withAccount({ kind: 'Expression' }),
+    field: '.accounts[1].expression',
+    guard: 'rule',
+  },
+  ...['', ['app']].map(
+    (expression): WrongBlock => ({
+      why: `has ${JSON.stringify(expression)} for an expression`,
+      block: withAccount({ kind: 'Expression', expression }),
+      field: '.accounts[1].expression',
+      guard: 'schema',
+    }),
+  ),
+  {
+    why: 'has an expression that is longer than any need be',
+    block: withAccount({ kind: 'Expression', expression: `['${'a'.repeat(4093)}']` }),
+    field: '.accounts[1].expression',
+    guard: 'schema',
+  },
+  {
+    why: 'has an expression with an owner beside it',
+    block: withAccount({ kind: 'Expression', expression: "['app']", owner: 'platform' }),
+    field: '.accounts[1].owner',
     guard: 'rule',
   },
 

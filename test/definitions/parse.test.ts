@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseRules } from '../../src/definitions/parse.ts'
 import { formats } from '../../src/formats/index.ts'
-import { notServed, postgres, served, wrong } from './blocks.ts'
+import { postgres, served, wrong } from './blocks.ts'
 import { CALLED } from './blocks-webhook.ts'
 import { definitionWith, rulesOf } from './definition.ts'
 
@@ -40,15 +40,6 @@ describe('a block', () => {
 
   test.each(wrong)('is refused when it $why', ({ block, field }) => {
     expect(parseRules(definitionWith(block), CALLED)).toMatchObject(wrongAt(`spec.credentials${field}`))
-  })
-
-  test.each(notServed)('of a later version is told from a wrong one: %s', (_, block, field) => {
-    expect(parseRules(definitionWith(block))).toMatchObject({
-      failure: {
-        field: `spec.credentials.${field}`,
-        problem: expect.stringContaining('is not served by this version'),
-      },
-    })
   })
 
   test('SEC-14: gives labels as texts, and never a boolean', () => {

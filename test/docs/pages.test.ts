@@ -83,6 +83,7 @@ describe('commands are run, or the page says why they are not', () => {
       cluster: 'test/cluster/keeping-in-step.test.ts',
       sandbox: 'test/docs/keeping-in-step.test.ts',
     },
+    'docs/adding-an-engine.md': { check: 'test/docs/adding-an-engine.test.ts' },
     'docs/restore.md': { cluster: 'test/cluster/restore.test.ts' },
     ...Object.fromEntries(
       ['install-apiservice', 'install-knative', 'upgrade-and-uninstall'].map((name) => [

@@ -106,7 +106,8 @@ describe('the table of settings', () => {
   const host = { readText: async () => authentication, parseYaml: async (yaml: string) => parse(yaml) }
 
   test('has every variable that the function reads, and no other', async () => {
-    const sources = ['src/config.ts', 'src/config-admission.ts', 'src/config-senders.ts']
+    const parts = ['config', 'config-admission', 'config-senders', 'config-webhooks']
+    const sources = parts.map((part) => `src/${part}.ts`)
     const source = (await Promise.all(sources.map(text))).join('\n')
     // The environment is read through quoted names, and through `env.NAME`.
     const read = [...source.matchAll(/(?:'|env\.)(PORT|MINTONCE(?:_[A-Z]+)+)\b/g)].map(([, name]) => name)

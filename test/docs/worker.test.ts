@@ -135,7 +135,8 @@ describe('the ways to start it', () => {
 
     const readme = await text('README.md')
     const known = [...readme.matchAll(/^\| `(MINTONCE_\w+)` \|/gm)].map(([, name = '']) => name)
-    const isElsewhere = /_(FILE|URL|PORT|ADDRESS)$|_(DRAIN|REQUEST_HEADER_MAX_AGE)_SECONDS$|_FRONT_PROXY$/
+    const isElsewhere =
+      /_(FILE|URL|PORT|ADDRESS)$|_(DRAIN|REQUEST_HEADER_MAX_AGE)_SECONDS$|_FRONT_PROXY$|_WEBHOOK_HOSTS$/
     expect(known.filter((name) => !isElsewhere.test(name)).toSorted()).toEqual(listed.toSorted())
   })
 

@@ -7,8 +7,10 @@ import { createTenant, type Tenant } from '../contract/tenant.ts'
 import { chain, EXPECTED_LOGINS, type Minting } from './chain.ts'
 import { startClickhouse } from './clickhouse.ts'
 import { startMariadb } from './mariadb.ts'
+import { startNginx } from './nginx.ts'
 import { startPostgres } from './postgres.ts'
-import { startRedis } from './redis.ts'
+import { startRabbitmq } from './rabbitmq.ts'
+import { startRedis, startRedisAcl } from './redis.ts'
 
 /** Application, values, Credential, user, and the real engine of that kind. */
 const CASES = [
@@ -16,6 +18,10 @@ const CASES = [
   ['MariaDB', 'shop', { users: { app: {} } }, 'mariadb-shop.app', 'app', startMariadb],
   ['ClickHouse', 'events', { users: { etl: {} } }, 'clickhouse-events.etl', 'etl', startClickhouse],
   ['Redis', 'cache', { authEnabled: true }, 'redis-cache.default', 'default', startRedis],
+  ['RabbitMQ', 'queue', { users: { web: {} } }, 'queue.web', 'web', startRabbitmq],
+  ['RedisAcl', 'store', { users: { web: {} } }, 'store.web', 'web', startRedisAcl],
+  ['WebApr1', 'site', { users: { web: {} } }, 'site.web', 'web', startNginx],
+  ['WebSha512', 'pages', { users: { web: {} } }, 'pages.web', 'web', startNginx],
 ] as const
 
 describe('what the function minted against a real kube-apiserver', () => {

@@ -35,7 +35,8 @@ export async function startNats(): Promise<Engine> {
     /** When it last took a configuration. */
     async function loadedAt(): Promise<string> {
       const response = await fetch(`http://127.0.0.1:${monitoring}/varz`)
-      return (await response.json()).config_load_time
+      const { config_load_time } = (await response.json()) as { readonly config_load_time: string }
+      return config_load_time
     }
 
     await place.serve(natsServer, ['-c', join(place.folder, 'nats.conf')], { answers: loadedAt })

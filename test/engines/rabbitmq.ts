@@ -56,7 +56,7 @@ async function startServer(place: Place, epmdPort: number): Promise<Engine> {
 
   return {
     name: 'RabbitMQ',
-    version: (await (await api('overview')).json()).rabbitmq_version,
+    version: await versionOf(await api('overview')),
     async apply(username, stored) {
       const body = JSON.stringify(definitions(username, stored, []))
       await (await api('definitions', { method: 'POST', body })).body?.cancel()
@@ -71,6 +71,11 @@ async function startServer(place: Place, epmdPort: number): Promise<Engine> {
     },
     stop: place.close,
   }
+}
+
+const versionOf = async (overview: Response): Promise<string> => {
+  const { rabbitmq_version } = (await overview.json()) as { readonly rabbitmq_version: string }
+  return rabbitmq_version
 }
 
 /** Permissions let the client declare a queue once it is in. */

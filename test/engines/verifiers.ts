@@ -31,16 +31,17 @@ export function rabbitmqSha256(password: string, salt: Uint8Array = randomBytes(
 /** A rule of Redis' ACL. */
 export const redisAcl = (password: string): string => `#${sha256(password)}`
 
-/** OpenSSL's own. Of its standard input it would take a line only. */
-const opensslPasswd = (scheme: '-apr1' | '-6', password: string): string =>
-  execFileSync('openssl', ['passwd', scheme, password], { encoding: 'utf8' }).trim()
+/** The output of a program of the system. */
+const outputOf = (program: string, args: readonly string[], input = ''): string =>
+  execFileSync(program, args, { input, encoding: 'utf8' }).trim()
 
-export const apr1 = (password: string): string => opensslPasswd('-apr1', password)
-export const sha512Crypt = (password: string): string => opensslPasswd('-6', password)
+/** OpenSSL's own. Of its standard input it would take a line only. */
+export const apr1 = (password: string): string => outputOf('openssl', ['passwd', '-apr1', password])
+export const sha512Crypt = (password: string): string => outputOf('openssl', ['passwd', '-6', password])
 
 /** By crypt(3), which is libxcrypt on Debian. Perl is part of every Debian. */
 export function bcrypt(password: string): string {
   const salt = randomBytes(16).toString('hex').slice(0, 21)
   const program = 'undef $/; print crypt(<STDIN>, $ARGV[0])'
-  return execFileSync('perl', ['-e', program, `$2b$10$${salt}u`], { input: password, encoding: 'utf8' })
+  return outputOf('perl', ['-e', program, `$2b$10$${salt}u`], password)
 }

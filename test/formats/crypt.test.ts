@@ -1,9 +1,7 @@
-import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { describe, expect, test } from 'vitest'
 import { apr1 } from '../../src/formats/apr1.ts'
 import { cachingSha2Password, literalOf } from '../../src/formats/caching-sha2-password.ts'
-import { encodeGroups } from '../../src/formats/crypt64.ts'
-import { SHA256_GROUPS, SHA512_GROUPS, shaCrypt } from '../../src/formats/sha-crypt.ts'
+import { shaCrypt } from '../../src/formats/sha-crypt.ts'
 import { sha512Crypt } from '../../src/formats/sha512-crypt.ts'
 import * as another from '../contract/crypt.ts'
 import { randomBytes, vectorsOf } from './vectors.ts'
@@ -37,14 +35,12 @@ const DREPPER = {
 
 describe('the digest of SHA-crypt.txt, by our code and by what checks it', () => {
   test.each(DREPPER.sha512)('SHA-512 of %j with salt %s and %i rounds', (password, salt, rounds, digest) => {
-    const ours = shaCrypt(sha512, bytes(password), bytes(salt), rounds)
-    expect(encodeGroups(ours, SHA512_GROUPS)).toBe(digest)
+    expect(shaCrypt('sha512', bytes(password), bytes(salt), rounds)).toBe(digest)
     expect(another.shaCrypt('sha512', password, Buffer.from(salt), rounds)).toBe(digest)
   })
 
   test.each(DREPPER.sha256)('SHA-256 of %j with salt %s and %i rounds', (password, salt, rounds, digest) => {
-    const ours = shaCrypt(sha256, bytes(password), bytes(salt), rounds)
-    expect(encodeGroups(ours, SHA256_GROUPS)).toBe(digest)
+    expect(shaCrypt('sha256', bytes(password), bytes(salt), rounds)).toBe(digest)
     expect(another.shaCrypt('sha256', password, Buffer.from(salt), rounds)).toBe(digest)
   })
 })

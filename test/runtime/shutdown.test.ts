@@ -150,6 +150,22 @@ test('RUN-01: a mint that comes on an idle connection after SIGTERM is served, a
   expect((await exited).code, output()).toBe(0)
 })
 
+// Go's transport opens one when all others are busy, and may never use it (`net/http`, Transport.queueForDial).
+test('RUN-01: connections on which nothing was ever sent do not matter, and what is on its way on one is answered', async () => {
+  const { port, signal, exited, output } = await start(0, () => 0)
+  const [late, ...silent] = await Promise.all([connectTo(port), connectTo(port), connectTo(port)])
+  for (const socket of silent) socket.on('error', () => undefined)
+  await pause(200)
+  signal('SIGTERM')
+  await pause(200)
+  const heard = hear(late)
+  late.write(MINT)
+  expect(await heard).toMatchObject({ is: 'answer', status: 201 })
+  const { code, afterMs } = await exited
+  expect(code, output()).toBe(0)
+  expect(afterMs).toBeLessThan(6000)
+})
+
 test.each(['SIGTERM', 'SIGINT'] as const)(
   'RUN-01: %s waits for the event of a mint that has been answered',
   async (name) => {

@@ -2,25 +2,18 @@ import { type CelEnv, type CelError, isCelError, parse, plan } from '@bufbuild/c
 import type { Json } from '../../core/json.ts'
 import { meteredEnv, TURNS } from './functions.ts'
 import { createMeter, type Meter } from './meter.ts'
-import { meterLoops, problemIn } from './tree.ts'
-import { isTooDeep, listOf, toInput } from './values.ts'
+import { type Expr, meterLoops, problemIn } from './tree.ts'
+import { type List, listIn, sizeProblem, toInput } from './values.ts'
 
 /** An expression that parses and names only what there is. */
 export interface Program {
   /** What it returns for these variables: the entries of a list. A problem quotes the expression, and never a value. */
-  readonly run: (variables: Json) => Outcome
+  readonly run: (variables: Json) => List
 }
-
-export type Outcome =
-  | { readonly ok: true; readonly list: readonly unknown[] }
-  | { readonly ok: false; readonly problem: string }
 
 type Compiled =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly problem: string }
-
-export const MAX_SOURCE = 4096
-const MAX_ENTRIES = 1000
 
 interface Engine {
   readonly meter: Meter
@@ -39,11 +32,11 @@ function engineOf(): Engine {
 
 /**
  * Compiles a CEL expression (https://github.com/google/cel-spec) over some variables. Comprehensions, macros and the
- * standard functions are there; protobuf messages are not. What it may cost is limited in `meter.ts`.
+ * standard functions are there; protobuf messages are not. What it may cost is limited in `meter.ts`; how long its
+ * source may be is the caller's to limit.
  */
 export function compile(source: string, names: readonly string[]): Compiled {
   const wrong = (problem: string): Compiled => ({ ok: false, problem })
-  if (source.length > MAX_SOURCE) return wrong(`is longer than ${MAX_SOURCE} characters`)
   const { meter, env } = engineOf()
   const parsed = parsedOf(source)
   if (!parsed.ok) return wrong(parsed.problem)
@@ -52,21 +45,27 @@ export function compile(source: string, names: readonly string[]): Compiled {
   const found = problemIn(expr, { names, hasFunction })
   if (found !== undefined) return wrong(`${found.problem}${placeOf(found.id)}`)
   meterLoops(expr)
-  const evaluate = plan(env, expr)
-  const run = (variables: Json): Outcome => {
-    if (isTooDeep(variables)) return { ok: false, problem: 'is given values that nest too deep' }
+  const evaluate = planned(env, expr)
+  if (evaluate === undefined) return wrong('is no CEL expression that can be evaluated')
+  const run = (variables: Json): List => {
+    const tooLarge = sizeProblem(variables)
+    if (tooLarge !== undefined) return { ok: false, problem: tooLarge }
     meter.reset()
     const value = evaluate(inputsOf(variables))
     const problem = meter.problem()
     if (problem !== undefined) return { ok: false, problem }
     if (isCelError(value)) return { ok: false, problem: `${wordsOf(value, source)}${placeOf(value.exprId)}` }
-    const list = listOf(value)
-    if (list === undefined) return { ok: false, problem: 'returns no list' }
-    return list.length > MAX_ENTRIES
-      ? { ok: false, problem: `returns more than ${MAX_ENTRIES} entries` }
-      : { ok: true, list }
+    return listIn(value)
   }
   return { ok: true, program: { run } }
+}
+
+function planned(env: CelEnv, expr: Expr): ReturnType<typeof plan> | undefined {
+  try {
+    return plan(env, expr)
+  } catch {
+    return undefined
+  }
 }
 
 type Inputs = Parameters<ReturnType<typeof plan>>[0]
@@ -81,7 +80,7 @@ function inputsOf(variables: Json): NonNullable<Inputs> {
 type Parsed =
   | {
       readonly ok: true
-      readonly expr: NonNullable<ReturnType<typeof parse>['expr']>
+      readonly expr: Expr
       /** ` (line 1, character 5)`; empty when it is not known. */
       readonly placeOf: (id: bigint | undefined) => string
     }
@@ -127,7 +126,7 @@ function wordsOf({ message }: CelError, source: string): string {
   const types = /^found no matching overload for .+ applied to '(\(?[\w.]*[\w.(), ]*\))'$/.exec(message)?.[1]
   if (types !== undefined) return `applies an operator or a function to ${types}`
   const mismatch = /^type mismatch: (?:expected bool, got|iterable vs) ([\w.]+)/.exec(message)?.[1]
-  if (mismatch !== undefined) return `finds a ${mismatch} where it cannot use one`
+  if (mismatch !== undefined) return `finds ${mismatch} where it cannot use one`
   if (/ (divide|modulus) by zero$/.test(message)) return 'divides by zero'
   return 'cannot be evaluated'
 }

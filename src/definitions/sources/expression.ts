@@ -1,5 +1,6 @@
 import { isObject, own } from '../../core/json.ts'
-import type { Outcome, Program } from '../cel/program.ts'
+import type { Program } from '../cel/program.ts'
+import type { List } from '../cel/values.ts'
 import type { BoundSource, Declared, ResolveInput, SourceAnswer } from '../rules.ts'
 import { ownerOf } from './owner.ts'
 import type { ParsedSource, SourceKind } from './source.ts'
@@ -7,7 +8,9 @@ import type { ParsedSource, SourceKind } from './source.ts'
 /** What an expression sees: the release's values, and its name, namespace and labels. */
 const VARIABLES = ['spec', 'metadata']
 
-type Compiled = { readonly ok: true; readonly program: Program } | Extract<Outcome, { ok: false }>
+const MAX_SOURCE = 4096
+
+type Compiled = { readonly ok: true; readonly program: Program } | Extract<List, { ok: false }>
 
 /**
  * `{kind: Expression, expression: "spec.accounts.map(a, {'name': a.name})"}`: what a CEL expression returns, a list of
@@ -24,6 +27,8 @@ export const expression: SourceKind = {
     if (typeof source !== 'string' || source === '') {
       return { ok: false, field, problem: 'must be a CEL expression, such as ["app"]' }
     }
+    if (source.length > MAX_SOURCE)
+      return { ok: false, field, problem: `is longer than ${MAX_SOURCE} characters` }
     let compiled: Promise<Compiled> | undefined
     const compile = () => {
       compiled ??= compileLazily(source)
@@ -57,10 +62,10 @@ async function compileLazily(source: string): Promise<Compiled> {
 
 const variablesOf = ({ values, metadata }: ResolveInput) => ({ spec: values, metadata })
 
-function answerOf(outcome: Outcome): SourceAnswer | string {
-  if (!outcome.ok) return outcome.problem
+function answerOf(answered: List): SourceAnswer | string {
+  if (!answered.ok) return answered.problem
   const accounts: Declared[] = []
-  for (const [index, entry] of outcome.list.entries()) {
+  for (const [index, entry] of answered.list.entries()) {
     const account = accountOf(entry)
     if (typeof account === 'string') return `returns a list whose entry ${index} ${account}`
     accounts.push(account)

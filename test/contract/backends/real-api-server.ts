@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { inClusterFetch } from '../../../src/k8s/node-in-cluster.ts'
 import { type ControlPlane, startControlPlane } from '../../control-plane/start.ts'
 import { type ApiServer, FUNCTION } from './api-server.ts'
+import { formatDefinitions } from './format-definitions.ts'
 import { exampleDefinitions, shippedRoles } from './manifests.ts'
 
 const CRD_PATCH = join(
@@ -45,7 +46,7 @@ async function install(plane: ControlPlane): Promise<void> {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: FUNCTION.namespace } }
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: FUNCTION }
   await plane.apply([namespace, account, ...(await shippedRoles())])
-  await applyWhenServed(plane, exampleDefinitions())
+  await applyWhenServed(plane, [...exampleDefinitions(), ...formatDefinitions()])
 }
 
 async function patchDefinition(plane: ControlPlane): Promise<void> {

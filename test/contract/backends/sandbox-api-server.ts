@@ -8,6 +8,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Fetch } from '../../../src/core/deps.ts'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { type ApiServer, FUNCTION } from './api-server.ts'
+import { formatDefinitions } from './format-definitions.ts'
 import { exampleDefinitions, shippedRoles } from './manifests.ts'
 
 const FUNCTION_TOKEN = 'token-of-the-function'
@@ -22,6 +23,7 @@ export async function startSandboxApiServer(): Promise<ApiServer> {
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: FUNCTION.namespace } },
       ...(await shippedRoles()),
       ...exampleDefinitions(),
+      ...formatDefinitions(),
     ],
   })
   const cleanups: (() => Promise<unknown>)[] = []

@@ -10,7 +10,7 @@ const GOOD = { format: { name: 'sha256' }, accounts: [{ kind: 'ValuesMap', path:
 let kinds = 0
 
 /** A kind of its own, with this definition, for the time of the test: definitions are the whole cluster's. */
-async function define(
+export async function define(
   acme: Tenant,
   change: (definition: Anything) => void,
 ): Promise<{ kind: string; name: string }> {
@@ -74,9 +74,14 @@ export function definitions({ tenant }: Contract): void {
     test.each([
       ['an unknown format', 'spec.credentials.format.name', { ...GOOD, format: { name: 'md5' } }],
       [
-        'a source that is not served',
+        'a source of an unknown kind',
         'spec.credentials.accounts[1].kind',
-        { ...GOOD, accounts: [...GOOD.accounts, { kind: 'Expression', expression: 'spec.users' }] },
+        { ...GOOD, accounts: [...GOOD.accounts, { kind: 'Script', script: 'users' }] },
+      ],
+      [
+        'an expression that does not compile',
+        'spec.credentials.accounts[1].expression',
+        { ...GOOD, accounts: [...GOOD.accounts, { kind: 'Expression', expression: 'values.users' }] },
       ],
       [
         'a reserved label',

@@ -15,6 +15,11 @@ const ENGINES = [
   ['MariaDB', 'shop', { users: { app: {} } }, 'mariadb-shop.app', 'app', /^\*[0-9A-F]{40}$/],
   ['ClickHouse', 'events', { users: { etl: {} } }, 'clickhouse-events.etl', 'etl', /^[0-9a-f]{64}$/],
   ['Redis', 'cache', {}, 'redis-cache.default', 'default', PASSWORD],
+  ['RabbitMQ', 'queue', { users: { web: {} } }, 'queue.web', 'web', /^[A-Za-z0-9+/]{48}$/],
+  ['RedisAcl', 'store', { users: { web: {} } }, 'store.web', 'web', /^#[0-9a-f]{64}$/],
+  ['MySQL', 'ledger', { users: { web: {} } }, 'ledger.web', 'web', /^0x24412430303524[0-9A-F]{126}$/],
+  ['WebApr1', 'site', { users: { web: {} } }, 'site.web', 'web', /^\$apr1\$.{8}\$.{22}$/],
+  ['WebSha512', 'shop', { users: { web: {} } }, 'shop.web', 'web', /^\$6\$.{16}\$.{86}$/],
 ] as const
 
 export function mint({ tenant }: Contract): void {
