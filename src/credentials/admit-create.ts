@@ -4,13 +4,12 @@ import type { WriteOptions } from '../k8s/kube.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
 import { type AdmissionServices, type Served, servedBy } from './admit-served.ts'
 import { nameAccounts } from './declared.ts'
-import { seedAccounts } from './seeding.ts'
-import { ALLOWED, type Refusal, type Review, refused, type Verdict } from './verdict.ts'
+import { refusedSeeding, seedAccounts } from './seeding.ts'
+import { ALLOWED, allowed, type Refusal, type Review, refused, type Verdict } from './verdict.ts'
 import { type Problem, problemsOf, ratchet } from './written.ts'
 
 type Options = WriteOptions & { readonly by: string }
 
-export const SEEDING = 'the account Secrets could not be created'
 export const READING = 'the accounts of the application could not be looked at'
 
 /**
@@ -65,8 +64,9 @@ async function createNew(
   if (uid === '') return refused({ is: 'forbidden', messages: [WITHOUT_UID] })
   const seeding = { release, application, rules, isStored: false }
   const seeded = await seedAccounts(services, seeding, accounts, options)
-  if (!seeded.ok) return refused({ is: 'failed', what: SEEDING, failure: seeded.failure })
-  return seeded.value.length > 0 ? refused({ is: 'forbidden', messages: seeded.value }) : ALLOWED
+  if (!seeded.ok) return refusedSeeding(seeded.failure)
+  const { refusals, warnings } = seeded.value
+  return refusals.length > 0 ? refused({ is: 'forbidden', messages: refusals }) : allowed({ warnings })
 }
 
 /** What was wrong in it before does not keep a client from being told that it exists. */

@@ -10,7 +10,7 @@ import { type Application, applicationOf } from './application.ts'
 import type { Review } from './verdict.ts'
 
 export interface AdmissionServices {
-  readonly kube: Pick<Kube, 'getNamespace' | 'getHelmRelease' | 'getSecret' | 'createSecret' | 'updateSecret'>
+  readonly kube: Pick<Kube, 'getNamespace' | 'getHelmRelease' | 'getSecret' | 'listSecrets' | 'createSecret' | 'updateSecret'>
   readonly definitions: DefinitionLookup
   readonly deps: Pick<Deps, 'now' | 'randomBytes' | 'log'>
 }

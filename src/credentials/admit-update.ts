@@ -1,7 +1,7 @@
 import { type Declarations, resolveDeclared } from '../definitions/resolve.ts'
 import type { WriteOptions } from '../k8s/kube.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
-import { invalid, READING, SEEDING } from './admit-create.ts'
+import { invalid, READING } from './admit-create.ts'
 import {
   type AdmissionServices,
   changesValues,
@@ -11,7 +11,9 @@ import {
 } from './admit-served.ts'
 import { applicationOf } from './application.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
-import { judge, readHolders, type Seeding, seedAccounts } from './seeding.ts'
+import { readHolders } from './holders.ts'
+import { judge, type Seeding } from './judge.ts'
+import { refusedSeeding, seedAccounts } from './seeding.ts'
 import { ALLOWED, allowed, type Review, refused, type Verdict } from './verdict.ts'
 import { problemsOf, ratchet, said } from './written.ts'
 
@@ -102,11 +104,15 @@ async function admitAccounts(
   const isAdded = ({ username }: NamedAccount) => !known.has(username) && !knownNow.has(username)
   const seeding: Seeding = { ...served, release: stored.value, isStored: true }
   const seeded = await seedAccounts(services, seeding, accounts.filter(isAdded), options)
-  if (!seeded.ok) return refused({ is: 'failed', what: SEEDING, failure: seeded.failure }, warnings)
-  if (seeded.value.length > 0) return refused({ is: 'forbidden', messages: seeded.value }, warnings)
+  if (!seeded.ok) return refusedSeeding(seeded.failure, warnings)
+  const { refusals } = seeded.value
+  if (refusals.length > 0) return refused({ is: 'forbidden', messages: refusals }, warnings)
   const kept = accounts.filter((account) => !isAdded(account))
   const looked = await lookAt(services, seeding, kept, options)
-  return allowed({ warnings: [...warnings, ...looked.warnings], adopts: looked.adopts })
+  return allowed({
+    warnings: [...warnings, ...seeded.value.warnings, ...looked.warnings],
+    adopts: looked.adopts,
+  })
 }
 
 /** Malformed ones too: somebody had them in mind. */
@@ -126,6 +132,6 @@ async function lookAt(
   )
   return {
     warnings: judged.flatMap((each) => (each.do === 'refuse' ? [each.why] : [])),
-    adopts: judged.some((each) => each.do === 'update'),
+    adopts: judged.some((each) => each.do === 'adopt'),
   }
 }

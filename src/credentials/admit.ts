@@ -7,7 +7,9 @@ import { admitDelete } from './admit-delete.ts'
 import { type AdmissionServices, servedBy } from './admit-served.ts'
 import { admitUpdate } from './admit-update.ts'
 import { nameAccounts } from './declared.ts'
-import { judge, logDone, readHolders } from './seeding.ts'
+import { readHolders } from './holders.ts'
+import { judge } from './judge.ts'
+import { logDone } from './seeding.ts'
 import type { Review, Verdict } from './verdict.ts'
 
 /**
@@ -63,9 +65,9 @@ export async function adoptOf(
   const { accounts } = nameAccounts(declared, release.metadata.name)
   const held = await readHolders(services, seeding, accounts, options)
   await inTurns([...held], AT_ONCE, async ([account, holder]) => {
-    if (!holder.ok || holder.value.is !== 'ours') return
+    if (!holder.ok) return
     const judged = judge(holder.value, account, seeding)
-    if (judged.do !== 'update') return
+    if (judged.do !== 'adopt') return
     const written = await services.kube.updateSecret(judged.secret, options)
     if (written.ok) logDone(services, release, account, 'adopted', by)
   })

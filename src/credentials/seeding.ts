@@ -1,151 +1,48 @@
 import type { Deps } from '../core/deps.ts'
 import type { Failure } from '../core/failure.ts'
 import { inTurns } from '../core/in-turns.ts'
-import { textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
-import type { CredentialRules } from '../definitions/rules.ts'
-import type { CallOptions, Kube, WriteOptions } from '../k8s/kube.ts'
+import type { Kube, WriteOptions } from '../k8s/kube.ts'
 import type { HelmRelease, StoredSecret } from '../k8s/objects.ts'
-import {
-  adoptedSecret,
-  type Holder,
-  hasOwner,
-  holderOf,
-  isAdopted,
-  newSecret,
-  newSeed,
-  reassignedSeed,
-  releaseUidIn,
-  storedValueIn,
-  undeclaredSince,
-  usernameIn,
-} from './account-secret.ts'
-import { type Application, KIND_LABEL } from './application.ts'
+import { type Holder, newSecret, newSeed } from './account-secret.ts'
 import { accountSecretOf, createdBy, type Done, seedValue } from './carry-out.ts'
 import type { NamedAccount } from './declared.ts'
+import { readHolder, readHolders } from './holders.ts'
+import { judge, type Seeding } from './judge.ts'
+import { type LegacyPasswords, legacyPasswords } from './legacy.ts'
 import { credentialNameOf } from './naming.ts'
-import { addEntry, mayBeKnown } from './record.ts'
+import { addEntry } from './record.ts'
+import { type Refusal, refused, type Verdict } from './verdict.ts'
 
 export interface SeedingServices {
-  readonly kube: Pick<Kube, 'getSecret' | 'createSecret' | 'updateSecret'>
+  readonly kube: Pick<Kube, 'getSecret' | 'listSecrets' | 'createSecret' | 'updateSecret'>
   readonly deps: Pick<Deps, 'now' | 'randomBytes' | 'log'>
 }
 
-/** For what account Secrets are made before a write of their release is stored. */
-export interface Seeding {
-  readonly release: HelmRelease
-  readonly application: Application
-  readonly rules: CredentialRules
-  /**
-   * Whether the release is stored. The garbage collector deletes what names an owner that is not
-   * (`k8s.io/kubernetes/pkg/controller/garbagecollector`), so that a seed for one to come has no owner yet.
-   */
-  readonly isStored: boolean
-}
-
-/** What is to be done at the name of one account Secret. */
-type Judgement =
-  | { readonly do: 'nothing' }
-  | { readonly do: 'create' }
-  | { readonly do: 'update'; readonly secret: StoredSecret }
-  /** Something holds the name: what it is, and how to go on. */
-  | { readonly do: 'refuse'; readonly why: string }
-
-/** Nothing is deleted and nothing replaced: whatever stands there that is not this release's own is in the way. */
-export function judge(holder: Holder, { username }: NamedAccount, seeding: Seeding): Judgement {
-  if (holder.is === 'absent') return { do: 'create' }
-  const { secret } = holder
-  const refuse = (why: string): Judgement => ({
-    do: 'refuse',
-    why: `Secret ${JSON.stringify(secret.metadata.name)} holds the name of the one for user ${JSON.stringify(username)}: ${why}`,
-  })
-  if (holder.is === 'foreign') {
-    return refuse(`${holder.why}; it is left alone: delete it or rename the user, then try again`)
-  }
-  if (secret.metadata.deletionTimestamp !== undefined) {
-    return refuse('it is being deleted: try again when it is gone')
-  }
-  if (holder.is === 'ours') return judgeOurs(secret, seeding)
-  if (isAbandonedSeed(holder, username, seeding)) {
-    return { do: 'update', secret: reassignedSeed(secret, seeding.release.metadata.uid) }
-  }
-  return refuse(whyLeftover(holder, username))
-}
-
-function judgeOurs(secret: StoredSecret, { release, isStored }: Seeding): Judgement {
-  const isSettled = isAdopted(secret, release.metadata.uid) && undeclaredSince(secret) === undefined
-  return isStored && !isSettled ? { do: 'update', secret: adoptedSecret(secret, release) } : { do: 'nothing' }
-}
-
-/** The seed of a create that failed after admission: of the same kind and user, nobody's, and never more than a seed. */
-function isAbandonedSeed(
-  { secret, record }: Extract<Holder, { is: 'leftover' }>,
-  username: string,
-  { application, rules, isStored }: Seeding,
-): boolean {
-  return (
-    !isStored &&
-    !hasOwner(secret) &&
-    releaseUidIn(secret) !== undefined &&
-    usernameIn(secret) === username &&
-    textAt(secret.metadata, 'labels', KIND_LABEL) === application.kind &&
-    record.origin === 'NotIssued' &&
-    record.history.length > 0 &&
-    record.history.every(({ operation }) => operation === 'Create') &&
-    rules.format.canonical.test(storedValueIn(secret) ?? '')
-  )
-}
-
-function whyLeftover({ secret, record }: Extract<Holder, { is: 'leftover' }>, username: string): string {
-  const other = usernameIn(secret)
-  if (other !== undefined && other !== username) {
-    return `it is of user ${JSON.stringify(other)}: delete it when that user is gone, or rename one of them`
-  }
-  return mayBeKnown(record.origin)
-    ? 'it is of an earlier application of this name, and somebody may know its password: delete it, or hand it on with `mintonce adopt`, then try again'
-    : 'it is of an earlier application of this name: wait until it has been collected, or delete it, then try again'
-}
-
-/** Reads at once, and writes: an API server is not to be flooded by one review. */
+/** Writes at once: an API server is not to be flooded by one review. */
 const AT_ONCE = 8
-
-/** What stands at the names of these accounts; a failure for those that could not be read. */
-export async function readHolders(
-  { kube }: Pick<SeedingServices, 'kube'>,
-  { release }: Pick<Seeding, 'release'>,
-  accounts: readonly NamedAccount[],
-  options: CallOptions,
-): Promise<ReadonlyMap<NamedAccount, Result<Holder>>> {
-  const found = new Map<NamedAccount, Result<Holder>>()
-  await inTurns(accounts, AT_ONCE, async (account) => {
-    found.set(account, await readHolder(kube, release, account, options))
-  })
-  return found
-}
-
-async function readHolder(
-  kube: Pick<Kube, 'getSecret'>,
-  { metadata }: HelmRelease,
-  { secretName, username }: NamedAccount,
-  options: CallOptions,
-): Promise<Result<Holder>> {
-  const secret = await kube.getSecret(metadata.namespace ?? '', secretName, options)
-  return secret.ok ? ok(holderOf(secret.value, username, metadata.uid)) : secret
-}
 
 type Options = WriteOptions & { readonly by: string }
 
+/** What is to be said about accounts that did not simply get their Secret. */
+export interface Seeded {
+  /** What is in the way. While there is any, nothing has been written, unless it came in between. */
+  readonly refusals: readonly string[]
+  /** Accounts that keep the password that they have from before. */
+  readonly warnings: readonly string[]
+}
+
 /**
- * Sees to it that each of these accounts has an account Secret of this release: seeds, takes over, adopts. The texts
- * say what is in the way; while there are any, nothing has been written, unless it came in between. Fails with the
- * first failure; what was written by then stays, and another try goes on from there.
+ * Sees to it that each of these accounts has an account Secret of this release: seeds, takes over, adopts. One that has
+ * a password in the clear from before is left to whoever converts it. Fails with the first failure; what was written by
+ * then stays, and another try goes on from there.
  */
 export async function seedAccounts(
   services: SeedingServices,
   seeding: Seeding,
   accounts: readonly NamedAccount[],
   options: Options,
-): Promise<Result<readonly string[]>> {
+): Promise<Result<Seeded>> {
   const held = await readHolders(services, seeding, accounts, options)
   const failures = [...held.values()].flatMap((each) => (each.ok ? [] : [each.failure]))
   const [unread] = failures
@@ -155,32 +52,44 @@ export async function seedAccounts(
     const judged = holder?.ok ? judge(holder.value, account, seeding) : undefined
     return judged?.do === 'refuse' ? [judged.why] : []
   })
-  if (inTheWay.length > 0) return ok(inTheWay)
+  if (inTheWay.length > 0) return ok({ refusals: inTheWay, warnings: [] })
 
-  const refusals: string[] = []
+  const legacy = legacyPasswords(services.kube, seeding, options)
+  const all: Said[] = []
   const failed: Failure[] = []
   await inTurns(accounts, AT_ONCE, async (account) => {
-    const done = await seedAccount(services, seeding, account, { ...options, before: held.get(account) })
-    if (!done.ok) failed.push(done.failure)
-    else if (done.value !== undefined) refusals.push(done.value)
+    const before = held.get(account)
+    const done = await seedAccount(services, seeding, account, { ...options, before, legacy })
+    if (done.ok) all.push(done.value)
+    else failed.push(done.failure)
   })
   const [first] = failed
-  return first === undefined ? ok(refusals) : fail(first)
+  if (first !== undefined) return fail(first)
+  return ok({
+    refusals: all.flatMap(({ refusal }) => refusal ?? []),
+    warnings: all.flatMap(({ warning }) => warning ?? []),
+  })
 }
 
-type AccountOptions = Options & { readonly before: Result<Holder> | undefined }
+interface Said {
+  readonly refusal?: string
+  readonly warning?: string
+}
+
+type WriterOptions = Options & { readonly legacy: LegacyPasswords }
+type AccountOptions = WriterOptions & { readonly before: Result<Holder> | undefined }
 
 /** One guarded write; when somebody was faster, one more look and one more try. */
 async function seedAccount(
   services: SeedingServices,
   seeding: Seeding,
   account: NamedAccount,
-  { before, by, ...options }: AccountOptions,
-): Promise<Result<string | undefined>> {
-  const again = () => readHolder(services.kube, seeding.release, account, options)
-  const first = await writeJudged(services, seeding, account, before ?? (await again()), { ...options, by })
+  { before, ...options }: AccountOptions,
+): Promise<Result<Said>> {
+  const again = () => readHolder(services, seeding, account, options)
+  const first = await writeJudged(services, seeding, account, before ?? (await again()), options)
   if (first.ok || !isRace(first.failure)) return first
-  return writeJudged(services, seeding, account, await again(), { ...options, by })
+  return writeJudged(services, seeding, account, await again(), options)
 }
 
 const isRace = ({ reason }: Failure): boolean =>
@@ -191,12 +100,17 @@ async function writeJudged(
   seeding: Seeding,
   account: NamedAccount,
   holder: Result<Holder>,
-  options: Options,
-): Promise<Result<string | undefined>> {
+  { legacy, ...options }: WriterOptions,
+): Promise<Result<Said>> {
   if (!holder.ok) return holder
   const judged = judge(holder.value, account, seeding)
-  if (judged.do === 'nothing') return ok(undefined)
-  if (judged.do === 'refuse') return ok(judged.why)
+  if (judged.do === 'nothing') return ok({})
+  if (judged.do === 'refuse') return ok({ refusal: judged.why })
+  if (judged.do !== 'adopt') {
+    const has = await legacy.has(account.username)
+    if (!has.ok) return has
+    if (has.value) return ok({ warning: fromBefore(account, legacy) })
+  }
   const written =
     judged.do === 'create'
       ? await createSeed(services, seeding, account, options)
@@ -205,8 +119,11 @@ async function writeJudged(
   if (!options.dryRun) {
     logDone(services, seeding.release, account, judged.do === 'create' ? 'created' : 'adopted', options.by)
   }
-  return ok(undefined)
+  return ok({})
 }
+
+const fromBefore = ({ username }: NamedAccount, { secretName }: LegacyPasswords): string =>
+  `user ${JSON.stringify(username)} has a password from before in Secret ${JSON.stringify(secretName)}: convert it`
 
 async function createSeed(
   { kube, deps }: SeedingServices,
@@ -220,6 +137,34 @@ async function createSeed(
   const create = seeding.isStored ? newSecret : newSeed
   return kube.createSecret(create(accountSecretOf(seeding, account), stored.value, record), options)
 }
+
+const SEEDING = 'the account Secrets could not be created'
+
+/** Of a failure of `seedAccounts`. A client repeats a conflict by itself: it is one only where that helps. */
+export const refusedSeeding = (failure: Failure, warnings: readonly string[] = []): Verdict =>
+  refused(refusalFor(failure), warnings)
+
+function refusalFor(failure: Failure): Refusal {
+  if (isRace(failure)) return { is: 'raced', message: `${SEEDING}: ${RACED}` }
+  switch (failure.reason) {
+    case 'kube_quota_exceeded':
+      return {
+        is: 'forbidden',
+        messages: [
+          `${SEEDING}: resource quota ${JSON.stringify(failure.quota)} has no room for another Secret`,
+        ],
+      }
+    case 'kube_namespace_terminating':
+      return {
+        is: 'forbidden',
+        messages: [`${SEEDING}: namespace ${JSON.stringify(failure.namespace)} is being terminated`],
+      }
+    default:
+      return { is: 'failed', what: SEEDING, failure }
+  }
+}
+
+const RACED = 'somebody else is creating them at this moment: try again'
 
 /** As a sync does. */
 export function logDone(

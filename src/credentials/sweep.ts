@@ -61,13 +61,15 @@ export async function sweep(
   if (!secrets.ok) return secrets
   const seen = await lookAtReleases(services, served, secrets.value, options)
   if (!seen.ok) return seen
+  const inNeed = seen.value.flatMap(({ target }) => target ?? [])
+  // What a release that lives may take over is no orphan, whether its sync succeeds or not.
+  const claimed = new Set(inNeed.map(({ namespace, release }) => releaseKey(namespace, release)))
   const orphans = orphansIn(secrets.value, {
     living: new Set(seen.value.map(({ uid }) => uid)),
     isServed: (kind) => served.has(kind),
     now: services.deps.now(),
     graceMs: services.graceMs,
-  })
-  const inNeed = seen.value.flatMap(({ target }) => target ?? [])
+  }).filter(({ secret, release }) => !claimed.has(releaseKey(secret.metadata.namespace, release)))
   const synced = await syncAll(services, inNeed, { by, concurrency, ...options })
   const { deleted, ...swept } = await sweepOrphans(services, orphans, { concurrency, ...options })
   if (signal?.aborted) return fail({ reason: 'caller_gone' })

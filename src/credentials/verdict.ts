@@ -28,6 +28,8 @@ export type Refusal =
   | { readonly is: 'invalid'; readonly application: Application; readonly causes: readonly Cause[] }
   /** Something else is in the way; the texts say what, and how to go on. */
   | { readonly is: 'forbidden'; readonly messages: readonly string[] }
+  /** Somebody else has written at the same time; the text says so. Another try helps. */
+  | { readonly is: 'raced'; readonly message: string }
   /** What was to be done first could not be done. */
   | { readonly is: 'failed'; readonly what: string; readonly failure: Failure }
 

@@ -56,6 +56,8 @@ export function statusOfRefusal(refusal: Refusal, group: string): RefusedStatus 
         details: { name, group: of, kind, causes },
       }
     }
+    case 'raced':
+      return { code: 409, reason: 'Conflict', message: cut(refusal.message) }
     // No conflict: clients try one again and again by themselves.
     case 'forbidden':
       return { code: 403, reason: 'Forbidden', message: cut(refusal.messages.join('; ')) }

@@ -164,6 +164,8 @@ export function refusalIn(verdict: Verdict): readonly string[] | undefined {
   switch (refusal.is) {
     case 'invalid':
       return refusal.causes.map(({ field, message }) => `${field}: ${message}`)
+    case 'raced':
+      return [refusal.message]
     case 'forbidden':
       return refusal.messages
     case 'failed':

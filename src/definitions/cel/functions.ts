@@ -4,9 +4,12 @@ import type { Meter } from './meter.ts'
 /** Wrapped around the range of every loop: pays for all its turns before there is a first one. */
 export const TURNS = '@turns'
 
-/** Characters or entries that are looked at for the price of a turn. */
+/** Characters that are looked at, values that are compared and entries that are copied, for the price of a turn. */
 const LOOKS = 100
+const COMPARES = 30
 const COPIES = 1000
+/** Characters that compare as fast as a value. */
+const CHARACTERS = 16
 const MAX_TEXT = 64 * 1024
 const MAX_LIST = 10_000
 /** What RE2 lets a repetition multiply a pattern by. */
@@ -22,7 +25,9 @@ export function meteredEnv(meter: Meter): CelEnv {
     name: group.name,
     call(id, target, args) {
       const given = target === undefined ? args : [target, ...args]
-      const problem = meter.spend(costOf(group.name, given)) ?? tooLarge(group.name, given, meter)
+      // Loops go on after an error: nothing more is looked at then.
+      const problem =
+        meter.problem() ?? meter.spend(costOf(group.name, given)) ?? tooLarge(group.name, given, meter)
       if (problem !== undefined) return celError(problem, id)
       return listSum(group.name, args) ?? group.call(id, target, args)
     },
@@ -49,9 +54,9 @@ function costOf(name: string, given: readonly CelValue[]): number {
   switch (name) {
     case '_==_':
     case '_!=_':
-      return given.reduce<number>((sum, value) => sum + weightOf(value), 0) / LOOKS
+      return given.reduce<number>((sum, value) => sum + weightOf(value), 0) / COMPARES
     case '@in':
-      return isCelList(given[1]) ? weightOf(given[1]) / LOOKS : 0
+      return searchCost(given)
     case '_+_':
       return given.reduce<number>((sum, value) => sum + sizeOf(value), 0) / COPIES
     case 'matches':
@@ -67,20 +72,26 @@ function costOf(name: string, given: readonly CelValue[]): number {
 const SLOW = /^(get[A-Z]|timestamp$|duration$)/
 const SLOW_STEPS = 20
 
+/** The library finds a text in a map, and looks at every key for a number. */
+function searchCost([sought, within = null]: readonly CelValue[]): number {
+  if (isCelList(within)) return weightOf(within) / COMPARES
+  return typeof sought === 'string' ? 0 : countIn(within) / COMPARES
+}
+
 const lengthOf = (value: CelValue | undefined): number =>
   typeof value === 'string' || value instanceof Uint8Array ? value.length : 0
 
 const sizeOf = (value: CelValue): number => (isCelList(value) ? value.size : lengthOf(value))
 
-/** More than any evaluation may look at. */
-const HEAVY = 1_000_000
+/** More than any evaluation may compare. */
+const HEAVY = 300_000
 
 /** Everything in a value, counted as often as it is found: lists may share what they hold. */
 function weightOf(value: CelValue): number {
   let weight = 0
   const open: CelValue[] = [value]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    weight += 1 + lengthOf(next)
+    weight += 1 + lengthOf(next) / CHARACTERS
     if (weight + open.length + countIn(next) > HEAVY) return Number.POSITIVE_INFINITY
     for (const part of partsIn(next)) open.push(part)
   }

@@ -122,7 +122,7 @@ function wordsOf({ message }: CelError, source: string): string {
   const field = /^field not found: (.+)$/s.exec(message)?.[1]
   if (field !== undefined)
     return source.includes(field) ? `finds no field ${JSON.stringify(field)}` : 'finds no such field'
-  if (/^index -?\d+ out of bounds/.test(message)) return 'asks for an entry that a list does not have'
+  if (/^index -?\d+ out of bounds/.test(message)) return 'asks for an entry that is not there'
   const types = /^found no matching overload for .+ applied to '(\(?[\w.]*[\w.(), ]*\))'$/.exec(message)?.[1]
   if (types !== undefined) return `applies an operator or a function to ${types}`
   const mismatch = /^type mismatch: (?:expected bool, got|iterable vs) ([\w.]+)/.exec(message)?.[1]

@@ -128,7 +128,7 @@ describe('what goes wrong for a release is said without its values', () => {
     ['spec[spec.secret]', 'finds no such field (line 1, character 1)'],
     ['[spec.constructor]', 'finds no field "constructor" (line 1, character 6)'],
     ['[spec.__proto__]', 'finds no field "__proto__" (line 1, character 6)'],
-    ['[spec.users[3]]', 'asks for an entry that a list does not have (line 1, character 2)'],
+    ['[spec.users[3]]', 'asks for an entry that is not there (line 1, character 2)'],
     ['[spec.n / spec.zero]', 'divides by zero'],
     ['[int(spec.secret)]', 'cannot be evaluated (line 1, character 2)'],
     ['[bool(spec.secret)]', 'cannot be evaluated (line 1, character 2)'],
@@ -220,6 +220,12 @@ describe('EXT-05: an expression that costs too much is stopped', () => {
 
   test('a pattern that makes others backtrack is matched like any other', async () => {
     expect(await resolve("[spec.word + 'b'].filter(x, x.matches('^(a+)+$'))", values)).toEqual(tenants())
+  })
+
+  test('what an application may want is not', async () => {
+    const users = many(256)
+    const expression = "spec.users.filter(u, u in spec.open && u.matches('^[a-z][a-z0-9_]*$')).map(u, {'name': u})"
+    expect(await resolve(expression, { users, open: users })).toEqual(tenants(...users))
   })
 
   test('the next evaluation starts anew', async () => {
