@@ -1,6 +1,5 @@
-import { isObject, own } from '../core/json.ts'
+import { isObject, isSameJson, own } from '../core/json.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
-import type { Entry } from '../definitions/rules.ts'
 import type { CallOptions } from '../k8s/kube.ts'
 import { READING } from './admit-create.ts'
 import {
@@ -11,10 +10,10 @@ import {
   servedBy,
 } from './admit-served.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
-import { readHolders } from './seeding.ts'
+import { readHolders } from './holders.ts'
+import { inlinePasswords } from './inline-passwords.ts'
 import { ALLOWED, allowed, type PatchOperation, type Review, refused, type Verdict } from './verdict.ts'
-import { referencesTo, valuesFromOf, wired } from './wiring.ts'
-import { entriesOf, fieldOf } from './written.ts'
+import { referencesTo, strangersAmong, valuesFromOf, wired } from './wiring.ts'
 
 /**
  * What is changed in a HelmRelease before it is stored, as a mutating webhook: passwords that somebody has written into
@@ -26,41 +25,29 @@ export async function mutate(
   options: CallOptions,
 ): Promise<Verdict> {
   if (review.operation === 'DELETE') return ALLOWED
-  const served = await servedBy(services, review.object, options)
+  const changes = changesWiring(review)
+  // What a write does not touch was right when it was written: rules that are a little old will do for it.
+  const served = await servedBy(services, review.object, { ...options, isFresh: changes })
   if (!served.ok) {
     return changesValues(review)
       ? refused({ is: 'failed', what: READING, failure: served.failure })
       : allowed({ warnings: [definitionWarning(served.failure)] })
   }
   if (served.value === undefined) return ALLOWED
-  const dropped = droppedFrom(served.value)
-  const wiring = await wiringOf(services, review, served.value, options)
+  const [passwords, wiring] = await Promise.all([
+    inlinePasswords(services, review, served.value, options),
+    wiringOf(services, review, served.value, options),
+  ])
   return allowed({
-    patch: [...dropped.keys(), ...wiring.paths],
-    warnings: [...dropped.values(), ...wiring.warnings],
+    patch: [...passwords.patch, ...wiring.paths],
+    warnings: [...passwords.warnings, ...wiring.warnings],
   })
 }
 
-/** Passwords in the values, by what takes them out. */
-function droppedFrom({ rules, release }: Served): ReadonlyMap<PatchOperation, string> {
-  const found = new Map<string, Entry>()
-  for (const entry of entriesOf(rules, release)) {
-    // Two sources may read one map; an operation on what is gone fails the whole patch (RFC 6902, section 4.2).
-    if (entry.hasPassword) found.set(pointerTo(entry), entry)
-  }
-  return new Map(
-    [...found].map(([path, entry]): [PatchOperation, string] => [
-      { op: 'remove', path },
-      `${fieldOf(entry)}.password is ignored: mint a password instead`,
-    ]),
-  )
-}
-
-const pointerTo = ({ within, key }: Entry): string =>
-  ['spec', 'values', ...within.split('.'), String(key), 'password'].map(segmentOf).join('')
-
-/** RFC 6901, section 3. */
-const segmentOf = (name: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** Whether a write touches the accounts, or the way of their values to the chart. */
+const changesWiring = (review: Review): boolean =>
+  changesValues(review) ||
+  !isSameJson(own(review.object?.spec, 'valuesFrom'), own(review.oldObject?.spec, 'valuesFrom'))
 
 interface Wiring {
   readonly paths: readonly PatchOperation[]
@@ -86,9 +73,10 @@ async function wiringOf(
   const { accounts } = nameAccounts(declared, name)
   const value = wired(current, await referencesTo(accounts, rules.valuesPath), name)
   const op = own(release.spec, 'valuesFrom') === undefined ? 'add' : 'replace'
+  const missing = changesWiring(review) ? missingOf(services, review, served, { accounts, options }) : []
   return {
     paths: value === current ? [] : [{ op, path: '/spec/valuesFrom', value }],
-    warnings: await missingOf(services, review, served, { accounts, options }),
+    warnings: [...strangersAmong(current, value, rules.valuesPath), ...(await missing)],
   }
 }
 

@@ -10,7 +10,10 @@ import { type Application, applicationOf } from './application.ts'
 import type { Review } from './verdict.ts'
 
 export interface AdmissionServices {
-  readonly kube: Pick<Kube, 'getNamespace' | 'getHelmRelease' | 'getSecret' | 'listSecrets' | 'createSecret' | 'updateSecret'>
+  readonly kube: Pick<
+    Kube,
+    'getNamespace' | 'getHelmRelease' | 'getSecret' | 'listSecrets' | 'createSecret' | 'updateSecret'
+  >
   readonly definitions: DefinitionLookup
   readonly deps: Pick<Deps, 'now' | 'randomBytes' | 'log'>
 }
@@ -24,17 +27,17 @@ export interface Served {
 
 /**
  * Undefined for what is no application, is being deleted, or has no minted credentials. Fails with `definition_wrong`
- * or `definitions_ambiguous`, or with why the definitions could not be read.
+ * or `definitions_ambiguous`, or with why the definitions could not be read. They are read now, unless `isFresh` is false.
  */
 export async function servedBy(
   { definitions }: Pick<AdmissionServices, 'definitions'>,
   release: HelmRelease | undefined,
-  options: CallOptions,
+  { isFresh = true, ...options }: CallOptions & { readonly isFresh?: boolean },
 ): Promise<Result<Served | undefined>> {
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return ok(undefined)
   const application = applicationOf(release)
   if (application === undefined) return ok(undefined)
-  const known = await definitions.read(options)
+  const known = await (isFresh ? definitions.read(options) : definitions.load(options))
   if (!known.ok) return known
   const rules = known.value.rulesFor(application.kind)
   if (!rules.ok) return fail(rules.failure)

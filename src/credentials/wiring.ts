@@ -58,6 +58,26 @@ export function wired(
   return missing.size === 0 && kept.length === current.length ? current : [...kept, ...missing.values()]
 }
 
+/** What is said about entries of somebody else that give way to ours: one for a Secret, however it names it. */
+export function strangersAmong(
+  current: readonly unknown[],
+  next: readonly unknown[],
+  valuesPath: string,
+): readonly string[] {
+  const lost = current.filter((entry) => !next.includes(entry) && !looksLikeOurs(entry, valuesPath))
+  return lost.map(
+    (entry) =>
+      `spec.valuesFrom: the entry for Secret ${JSON.stringify(textAt(entry, 'name'))} is left out: entries for account Secrets are made from the users`,
+  )
+}
+
+/** As we write them. */
+const looksLikeOurs = (entry: unknown, valuesPath: string): boolean =>
+  isObject(entry) &&
+  Object.keys(entry).length === 4 &&
+  own(entry, 'valuesKey') === 'password' &&
+  textAt(entry, 'targetPath')?.startsWith(`${valuesPath}.u`) === true
+
 /** A reference to an account Secret of this release: nobody else writes such. */
 function isOurs(entry: unknown, release: string): boolean {
   const name = textAt(entry, 'name')

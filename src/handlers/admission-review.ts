@@ -22,9 +22,14 @@ const UID = /^[A-Za-z0-9._:-]+$/
 
 /**
  * `AdmissionReview` of `k8s.io/api/admission/v1`, as far as it is looked at. Anybody may have sent it: what becomes a
- * part of a URL or a mark on an object is checked here. Fails with `request_malformed`, and quotes nothing.
+ * part of a URL or a mark on an object is checked here. Fails with `request_malformed`, and quotes nothing. `isNamed`
+ * refuses one without a name: a generated one is there before a validating webhook is asked
+ * (`k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `create`), and not before a mutating one is.
  */
-export function parseReview(bytes: Uint8Array): Result<AskedReview> {
+export function parseReview(
+  bytes: Uint8Array,
+  { isNamed }: { readonly isNamed: boolean },
+): Result<AskedReview> {
   const text = fromUtf8(bytes)
   const sent = text === undefined ? undefined : parseJson(text)
   if (text === undefined || !isObject(sent)) return malformed('is no JSON object')
@@ -38,6 +43,7 @@ export function parseReview(bytes: Uint8Array): Result<AskedReview> {
   const operation = textAt(request, 'operation')
   if (!isOfReleases(request) || !isOperation(operation)) return ok({ uid, review: undefined })
   const review = reviewOf(request, operation)
+  if (review.ok && isNamed && review.value.name === '') return malformed('names no object')
   return review.ok ? ok({ uid, review: review.value }) : review
 }
 

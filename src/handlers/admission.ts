@@ -16,22 +16,25 @@ const DEADLINE_MS = 8000
 /** Adoption after the answer. */
 const AFTERWARDS_MS = 20_000
 
-type Judge = typeof validate
+interface Judge {
+  readonly judge: typeof validate
+  readonly isNamed: boolean
+}
 
 /** `POST /admission/validate`. */
-export const validateRoute = (services: Services) => reviewRoute(services, validate)
+export const validateRoute = (services: Services) => reviewRoute(services, { judge: validate, isNamed: true })
 
 /** `POST /admission/mutate`. */
-export const mutateRoute = (services: Services) => reviewRoute(services, mutate)
+export const mutateRoute = (services: Services) => reviewRoute(services, { judge: mutate, isNamed: false })
 
 const reviewRoute =
-  (services: Services, judge: Judge) =>
+  (services: Services, { judge, isNamed }: Judge) =>
   async (c: Context<AppEnv>): Promise<Response> => {
     const startedAt = services.deps.now()
     const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(DEADLINE_MS)])
     const body = await readBody(c.req.raw, signal, MAX_REVIEW_BYTES)
     if (!body.ok) return statusOf(body.failure, services.group)
-    const asked = parseReview(body.value)
+    const asked = parseReview(body.value, { isNamed })
     if (!asked.ok) return statusOf(asked.failure, services.group)
     const { uid, review } = asked.value
     if (review === undefined) return answerReview(uid, ALLOWED, services.group)

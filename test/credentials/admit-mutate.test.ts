@@ -145,6 +145,19 @@ describe('a password in the values', () => {
     })
   })
 
+  test('is dropped from a list, by its place there, in an entry that names nobody too', async () => {
+    await cluster.setBlock('postgres', {
+      accounts: [{ kind: 'ValuesList', path: 'users', nameField: 'name' }],
+    })
+    const users = [{ name: 'web' }, { name: 'app', password: 'hunter2' }, { password: 'hunter2' }]
+    expect(await create(billing(users))).toMatchObject({
+      patch: [
+        { op: 'remove', path: '/spec/values/users/1/password' },
+        { op: 'remove', path: '/spec/values/users/2/password' },
+      ],
+    })
+  })
+
   test.each([
     ['is dropped where the schema knows it', { properties: { password: { type: 'string' } } }, 1],
     ['is dropped where the schema asks for others', { required: ['role'] }, 1],

@@ -1,4 +1,4 @@
-import { type CelEnv, type CelValue, celEnv, celError, celList, isCelList, isCelMap } from '@bufbuild/cel'
+import { type CelEnv, type CelValue, celEnv, celList, isCelList, isCelMap } from '@bufbuild/cel'
 import type { Meter } from './meter.ts'
 
 /** Wrapped around the range of every loop: pays for all its turns before there is a first one. */
@@ -25,10 +25,7 @@ export function meteredEnv(meter: Meter): CelEnv {
     name: group.name,
     call(id, target, args) {
       const given = target === undefined ? args : [target, ...args]
-      // Loops go on after an error: nothing more is looked at then.
-      const problem =
-        meter.problem() ?? meter.spend(costOf(group.name, given)) ?? tooLarge(group.name, given, meter)
-      if (problem !== undefined) return celError(problem, id)
+      stopAt(meter.spend(costOf(group.name, given)) ?? tooLarge(group.name, given, meter))
       return listSum(group.name, args) ?? group.call(id, target, args)
     },
   })
@@ -44,11 +41,16 @@ export function meteredEnv(meter: Meter): CelEnv {
 const turns = (meter: Meter): Group => ({
   name: TURNS,
   *[Symbol.iterator]() {},
-  call(id, _target, [range = null, perTurn]) {
-    const problem = meter.spend(countIn(range) * Number(perTurn))
-    return problem === undefined ? range : celError(problem, id)
+  call(_id, _target, [range = null, perTurn]) {
+    stopAt(meter.spend(countIn(range) * Number(perTurn)))
+    return range
   },
 })
+
+/** Thrown, and so the end of the evaluation: a loop and `||` go on after an error that is returned. */
+function stopAt(problem: string | undefined): void {
+  if (problem !== undefined) throw new Error(problem)
+}
 
 function costOf(name: string, given: readonly CelValue[]): number {
   switch (name) {

@@ -8,7 +8,7 @@ export interface Meter {
   readonly spend: (steps: number) => string | undefined
   /** For what is too large to be made at all. */
   readonly refuse: (problem: string) => string
-  /** The first problem. To be asked at the end too: `||` and `&&` swallow errors. */
+  /** The first problem, whatever became of the error that was made of it. */
   readonly problem: () => string | undefined
 }
 

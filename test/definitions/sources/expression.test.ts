@@ -224,7 +224,8 @@ describe('EXT-05: an expression that costs too much is stopped', () => {
 
   test('what an application may want is not', async () => {
     const users = many(256)
-    const expression = "spec.users.filter(u, u in spec.open && u.matches('^[a-z][a-z0-9_]*$')).map(u, {'name': u})"
+    const expression =
+      "spec.users.filter(u, u in spec.open && u.matches('^[a-z][a-z0-9_]*$')).map(u, {'name': u})"
     expect(await resolve(expression, { users, open: users })).toEqual(tenants(...users))
   })
 

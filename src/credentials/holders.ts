@@ -1,0 +1,73 @@
+import { inTurns } from '../core/in-turns.ts'
+import { ok, type Result } from '../core/result.ts'
+import type { CallOptions, Kube, ListOptions } from '../k8s/kube.ts'
+import { listAll } from '../k8s/list-all.ts'
+import type { HelmRelease, StoredSecret } from '../k8s/objects.ts'
+import { type Holder, holderOf } from './account-secret.ts'
+import { applicationOf, KIND_LABEL, NAME_LABEL } from './application.ts'
+import type { NamedAccount } from './declared.ts'
+import { ACCOUNT_SELECTOR } from './view.ts'
+
+type Services = { readonly kube: Pick<Kube, 'getSecret' | 'listSecrets'> }
+type Of = { readonly release: Pick<HelmRelease, 'metadata'> }
+
+/** Reads at once: an API server is not to be flooded by one review. */
+const AT_ONCE = 8
+/** From so many accounts on one list is faster than a read of each. */
+const MANY = 16
+
+/**
+ * What stands at the names of these accounts; a failure for those that could not be read. Of many accounts the Secrets
+ * with the labels of their application are read by one list, and only what that does not find one by one.
+ */
+export async function readHolders(
+  services: Services,
+  of: Of,
+  accounts: readonly NamedAccount[],
+  options: CallOptions,
+): Promise<ReadonlyMap<NamedAccount, Result<Holder>>> {
+  const { uid } = of.release.metadata
+  const listed = accounts.length < MANY ? NOTHING : await listOf(services, of, options)
+  const found = new Map<NamedAccount, Result<Holder>>()
+  await inTurns(accounts, AT_ONCE, async (account) => {
+    const secret = listed.get(account.secretName)
+    found.set(
+      account,
+      secret === undefined
+        ? await readHolder(services, of, account, options)
+        : ok(holderOf(secret, account.username, uid)),
+    )
+  })
+  return found
+}
+
+const NOTHING: ReadonlyMap<string, StoredSecret> = new Map()
+
+/** Best effort: what a list does not tell is read. */
+async function listOf(
+  { kube }: Services,
+  { release }: Of,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, StoredSecret>> {
+  const application = applicationOf(release)
+  if (application === undefined) return NOTHING
+  const list = (page: ListOptions) => kube.listSecrets(release.metadata.namespace ?? '', page)
+  const labelSelector = `${ACCOUNT_SELECTOR},${KIND_LABEL}=${application.kind},${NAME_LABEL}=${application.name}`
+  const read = await listAll(
+    list,
+    { ...options, labelSelector },
+    (secret) => [secret.metadata.name, secret] as const,
+  )
+  return read.ok ? new Map(read.value) : NOTHING
+}
+
+/** What stands at the name of one account's Secret now. */
+export async function readHolder(
+  { kube }: { readonly kube: Pick<Kube, 'getSecret'> },
+  { release: { metadata } }: Of,
+  { secretName, username }: Pick<NamedAccount, 'secretName' | 'username'>,
+  options: CallOptions,
+): Promise<Result<Holder>> {
+  const secret = await kube.getSecret(metadata.namespace ?? '', secretName, options)
+  return secret.ok ? ok(holderOf(secret.value, username, metadata.uid)) : secret
+}
