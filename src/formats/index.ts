@@ -1,4 +1,5 @@
 import { apr1 } from './apr1.ts'
+import { bcrypt } from './bcrypt.ts'
 import { cachingSha2Password } from './caching-sha2-password.ts'
 import type { Format } from './format.ts'
 import { mysqlNative } from './mysql-native.ts'
@@ -18,6 +19,7 @@ export const formats: ReadonlyMap<string, Format> = new Map(
     sha256,
     rabbitmqSha256,
     redisAcl,
+    bcrypt,
     sha512Crypt,
     apr1,
     plaintext,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, type Hash } from 'node:crypto'
 
 /** crypt(3) and its relatives by OpenSSL through `node:crypto`. They share nothing with `src/formats`, so as to check it. */
@@ -91,4 +92,12 @@ export function apr1(password: string, salt: string): string {
     })
   }
   return `$apr1$${salt}$${encode(state, 'md5')}`
+}
+
+const PERL = 'perl'
+
+/** By crypt(3), which is libxcrypt on Debian: Node has no bcrypt. Perl is part of every Debian. */
+export function bcrypt(password: string, setting: string): string {
+  const program = 'undef $/; print crypt(<STDIN>, $ARGV[0])'
+  return execFileSync(PERL, ['-e', program, setting], { input: password, encoding: 'utf8' })
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
-import { apr1, shaCrypt } from './crypt.ts'
+import { apr1, bcrypt, shaCrypt } from './crypt.ts'
 
 /** Whether a stored value accepts a password, computed with `node:crypto` alone: nothing of `src/formats` is in it. */
 export function accepts(stored: string, password: string): boolean {
@@ -14,6 +14,7 @@ export function accepts(stored: string, password: string): boolean {
   if (stored.startsWith('0x244124')) return acceptsMysql(Buffer.from(stored.slice(2), 'hex'), password)
   const [, scheme, salt = ''] = stored.split('$')
   if (scheme === 'apr1') return stored === apr1(password, salt)
+  if (scheme === '2b') return stored === bcrypt(password, stored)
   if (scheme === '6') return stored === `$6$${salt}$${shaCrypt('sha512', password, Buffer.from(salt))}`
   return stored === password
 }

@@ -177,17 +177,25 @@ describe('what stands at the name of a Secret', () => {
     ['a Secret of somebody else', () => foreign, /was not written by mintonce; it is left alone: delete it/],
     ['one of another type', (seed) => ({ ...seed, type: 'Opaque' }), /type is not kubernetes.io\/basic-auth/],
     ['a password that was minted', annotated({ origin: 'Minted' }), /may know its password.*mintonce adopt/],
-    ['one that was revoked', annotated({ origin: 'Revoked' }), /wait until it has been collected/],
+    [
+      'one that was revoked',
+      annotated({ origin: 'Revoked' }),
+      /nothing owns it: delete it, or wait until a sweep has/,
+    ],
     [
       'a seed that was minted in between',
       annotated({ history: '[{"operation":"Revoke","at":"2026-10-02T09:14:07Z","by":"x"}]' }),
-      /wait until it has been collected/,
+      /nothing owns it: delete it, or wait until a sweep has/,
     ],
-    ['a seed whose history was edited', annotated({ history: 'x' }), /wait until it has been collected/],
-    ['a seed of another kind', labelled('MariaDB'), /wait until it has been collected/],
+    [
+      'a seed whose history was edited',
+      annotated({ history: 'x' }),
+      /nothing owns it: delete it, or wait until a sweep has/,
+    ],
+    ['a seed of another kind', labelled('MariaDB'), /nothing owns it: delete it, or wait until a sweep has/],
     ['a seed of another user', named('WEB'), /is of user "WEB"/],
     ['a seed of an application that there was', owned, /wait until it has been collected/],
-    ['a seed in another format', valued('Kg=='), /wait until it has been collected/],
+    ['a seed in another format', valued('Kg=='), /nothing owns it: delete it, or wait until a sweep has/],
   ])('%s refuses the create, and stays as it is', async (_, change, said) => {
     await admit(billing({ web: {} }))
     const seed = await secret()

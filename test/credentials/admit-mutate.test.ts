@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { validate } from '../../src/credentials/admit.ts'
 import { mutate } from '../../src/credentials/admit-mutate.ts'
 import type { HelmRelease } from '../../src/k8s/objects.ts'
 import {
@@ -87,6 +88,69 @@ describe('the way of the stored values to the chart', () => {
     expect(await update(stored, { suspend: true })).toMatchObject({
       patch: valuesFrom(PLATFORM, reference('etl', 'clickhouse-events')),
     })
+  })
+
+  test.each<[string, object]>([
+    ['of somebody else', { kind: 'Secret', name: 'clickhouse-logs.etl.account', valuesKey: 'username' }],
+    ['optional', { ...reference('etl'), optional: true }],
+    ['for another place', { ...reference('gone'), targetPath: 'admin.password' }],
+  ])('gives way to ours: an entry for such a Secret, %s, is warned about', async (_, entry) => {
+    expect(await create(logs({ etl: {} }, { valuesFrom: [PLATFORM, entry] }))).toMatchObject({
+      patch: valuesFrom(PLATFORM, reference('etl')),
+      warnings: [
+        expect.stringMatching(
+          /^spec\.valuesFrom: the entry for Secret "clickhouse-logs\.\w+\.account" is left out/,
+        ),
+      ],
+    })
+  })
+
+  test('is mended by rules that may be a little old where a write touches neither values nor it', async () => {
+    const stored = await cluster.release('clickhouse-events')
+    const wired = { ...stored, spec: { ...stored.spec, valuesFrom: [reference('etl', 'clickhouse-events')] } }
+    const asked: string[] = []
+    const { definitions } = cluster.services
+    const services = {
+      ...cluster.services,
+      definitions: {
+        load: (...given: Parameters<typeof definitions.load>) => {
+          asked.push('load')
+          return definitions.load(...given)
+        },
+        read: (...given: Parameters<typeof definitions.read>) => {
+          asked.push('read')
+          return definitions.read(...given)
+        },
+      },
+    }
+    cluster.breaks('GET', /secrets/)
+    for (const spec of [{ suspend: true }, { valuesFrom: [] }, { values: { users: {} } }]) {
+      await mutate(services, updateOf(wired, spec), {})
+    }
+    await mutate(services, createOf(wired), {})
+    expect(asked).toEqual(['load', 'read', 'read', 'read'])
+  })
+
+  test('of many accounts is looked after by one list of their Secrets', async () => {
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`u${index}`, {}]))
+    const stored = await cluster.store(logs(many))
+    await validate(cluster.services, createOf(logs(many)), {})
+    const without = 'clickhouse-logs.u7.account'
+    await cluster.send('DELETE', `/api/v1/namespaces/tenant-acme/secrets/${without}`)
+    const gets: string[] = []
+    const { kube } = cluster.services
+    const getSecret: typeof kube.getSecret = (namespace, name, options) => {
+      gets.push(name)
+      return kube.getSecret(namespace, name, options)
+    }
+    const services = { ...cluster.services, kube: { ...kube, getSecret } }
+    const review = updateOf(stored, { values: { users: { ...many, u0: { x: 1 } } } })
+    expect(await mutate(services, review, {})).toMatchObject({
+      warnings: [expect.stringContaining(`user "u7" has no Secret "${without}"`)],
+    })
+    expect(gets).toEqual([without])
+    cluster.breaks('GET', /secrets$/)
+    expect(await mutate(services, review, {})).toMatchObject({ warnings: [expect.stringContaining('"u7"')] })
   })
 
   test('is warned about where a Secret is missing that no write will make', async () => {

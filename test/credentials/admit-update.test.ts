@@ -151,7 +151,7 @@ describe('an account that was there before', () => {
   })
 
   test('is warned about when something else holds its name, and passes', async () => {
-    await move('gone')
+    await annotate({ origin: 'Revoked', 'release-uid': 'gone' })
     expect(await update({ web: { x: 1 } })).toEqual({
       ...ALLOWED,
       warnings: [expect.stringContaining('it is of an earlier application of this name')],

@@ -7,6 +7,7 @@ import { createTenant, type Tenant } from '../contract/tenant.ts'
 import { chain, EXPECTED_LOGINS, type Minting } from './chain.ts'
 import { startClickhouse } from './clickhouse.ts'
 import { startMariadb } from './mariadb.ts'
+import { startNats } from './nats.ts'
 import { startNginx } from './nginx.ts'
 import { startPostgres } from './postgres.ts'
 import { startRabbitmq } from './rabbitmq.ts'
@@ -21,6 +22,8 @@ const CASES = [
   ['RabbitMQ', 'queue', { users: { web: {} } }, 'queue.web', 'web', startRabbitmq],
   ['RedisAcl', 'store', { users: { web: {} } }, 'store.web', 'web', startRedisAcl],
   ['WebApr1', 'site', { users: { web: {} } }, 'site.web', 'web', startNginx],
+  ['WebBcrypt', 'blog', { users: { web: {} } }, 'blog.web', 'web', startNginx],
+  ['WebBcrypt', 'bus', { users: { web: {} } }, 'bus.web', 'web', startNats],
   ['WebSha512', 'pages', { users: { web: {} } }, 'pages.web', 'web', startNginx],
 ] as const
 

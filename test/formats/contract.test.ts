@@ -8,7 +8,7 @@ import { randomBytes, saltOf, titleOf, vectorsOf } from './vectors.ts'
 const PASSWORDS = 1000
 const TIMEOUT_MS = 30_000
 /** Of these a value takes milliseconds. */
-const SLOW = new Set(['apr1', 'sha512-crypt', 'caching_sha2_password'])
+const SLOW = new Set(['apr1', 'bcrypt', 'sha512-crypt', 'caching_sha2_password'])
 
 /** Printable ASCII of 1 to 64 characters, the same in every run. */
 const passwords = Array.from({ length: PASSWORDS }, (_, index) => {

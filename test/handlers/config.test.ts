@@ -36,6 +36,7 @@ test('an empty environment is a complete configuration', async () => {
     eventSenders: { keys: [], oidc: undefined },
     fluxKeys: [],
     admission: undefined,
+    webhookHosts: ['.svc'],
   })
 })
 
@@ -72,6 +73,7 @@ test('every setting is read in the unit that its name says', async () => {
       MINTONCE_FLUX_KEYS: 'key-of-the-alerts+/~_.=',
       MINTONCE_ADMISSION_PORT: '9443',
       MINTONCE_ADMISSION_CLIENT_CA_FILE: '/client-ca.crt',
+      MINTONCE_WEBHOOK_HOSTS: '.svc, Hooks.Example.org,[::1],',
     }),
   ).toEqual({
     group: 'credentials.cozystack.io',
@@ -99,6 +101,7 @@ test('every setting is read in the unit that its name says', async () => {
     },
     fluxKeys: ['key-of-the-alerts+/~_.='],
     admission: { port: 9443, clientCaFile: '/client-ca.crt' },
+    webhookHosts: ['.svc', 'hooks.example.org', '[::1]'],
   })
 })
 
@@ -108,6 +111,10 @@ test.each<[variable: string, value: string]>([
   ['MINTONCE_API_GROUP', 'core.cozystack.io/v1alpha1'],
   ['MINTONCE_API_GROUP', '-core.cozystack.io'],
   ['MINTONCE_AUDIENCES', ' , '],
+  ['MINTONCE_WEBHOOK_HOSTS', ' , '],
+  ['MINTONCE_WEBHOOK_HOSTS', '.'],
+  ['MINTONCE_WEBHOOK_HOSTS', '*.example.org'],
+  ['MINTONCE_WEBHOOK_HOSTS', 'https://hooks.example.org'],
   ['MINTONCE_CLOCK_TOLERANCE_SECONDS', '121'],
   ['MINTONCE_CLOCK_TOLERANCE_SECONDS', '-1'],
   ['MINTONCE_CLOCK_TOLERANCE_SECONDS', '1.5'],

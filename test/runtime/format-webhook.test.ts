@@ -1,7 +1,7 @@
 import { createHmac, pbkdf2Sync } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Backend } from '../contract/backend.ts'
+import { type Backend, GROUP } from '../contract/backend.ts'
 import { inProcess } from '../contract/backends/in-process.ts'
 import { nodeProcess } from '../contract/backends/node-process.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
@@ -123,6 +123,19 @@ describe.each([
     expect(await tenant.secret('liar-shop.web')).toEqual(before)
     expect((await tenant.get('liar-shop.web')).status).toBe(200)
     expect((await tenant.list()).status).toBe(200)
+  })
+
+  test('fails a sync alike, which then has seeded nothing', async () => {
+    await tenant.release('Liar', 'liar-new', { users: { web: {} } })
+    liar.behave((_, outgoing) => void outgoing.writeHead(503).end())
+    const path = `/apis/${GROUP}/v1alpha1/namespaces/${tenant.namespace}/helmreleases/liar-new/sync`
+    const headers = { Authorization: `Bearer ${tenant.tokens.admin}` }
+    const answer = await backend.call(path, { method: 'POST', headers })
+    expect(answer.status).toBe(500)
+    expect(await answer.json()).toMatchObject({
+      message: `${WORDS}answered 503; the stored password is as it was`,
+    })
+    expect(await tenant.secret('liar-new.web')).toBeUndefined()
   })
 
   test('a dry run asks it too, and stores nothing', async () => {

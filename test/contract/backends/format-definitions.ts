@@ -4,6 +4,7 @@ const KINDS = [
   ['RedisAcl', 'redis-acl'],
   ['MySQL', 'caching_sha2_password'],
   ['WebApr1', 'apr1'],
+  ['WebBcrypt', 'bcrypt'],
   ['WebSha512', 'sha512-crypt'],
 ] as const
 

@@ -19,6 +19,7 @@ const ENGINES = [
   ['RedisAcl', 'store', { users: { web: {} } }, 'store.web', 'web', /^#[0-9a-f]{64}$/],
   ['MySQL', 'ledger', { users: { web: {} } }, 'ledger.web', 'web', /^0x24412430303524[0-9A-F]{126}$/],
   ['WebApr1', 'site', { users: { web: {} } }, 'site.web', 'web', /^\$apr1\$.{8}\$.{22}$/],
+  ['WebBcrypt', 'blog', { users: { web: {} } }, 'blog.web', 'web', /^\$2b\$10\$.{53}$/],
   ['WebSha512', 'shop', { users: { web: {} } }, 'shop.web', 'web', /^\$6\$.{16}\$.{86}$/],
 ] as const
 
