@@ -106,6 +106,7 @@ async function sweep(cluster: ClusterOptions | undefined): Promise<boolean> {
     print,
     complain,
     isTerminal: process.stdout.isTTY === true,
+    isPod: cluster === undefined,
     signal: ending.signal,
   })
 }

@@ -8,19 +8,22 @@ interface SweepCommandOptions {
   readonly complain: (text: string) => void
   /** A table for a person, or one line of JSON for whoever collects lines. */
   readonly isTerminal: boolean
+  /** It goes by what the kubelet mounts into a pod, and not by a kubeconfig. */
+  readonly isPod: boolean
   readonly signal?: AbortSignal
 }
 
 /** One sweep, its Events included. Answers whether all went well. */
 export async function runSweep(
   services: Parameters<typeof sweepOnce>[0],
-  { print, complain, isTerminal, ...options }: SweepCommandOptions,
+  { print, complain, isTerminal, isPod, ...options }: SweepCommandOptions,
 ): Promise<boolean> {
   const later: Promise<unknown>[] = []
   const swept = await sweepOnce(services, { later: (work) => void later.push(work), ...options })
   await Promise.all(later)
   if (!swept.ok) {
     complain(`the sweep failed: ${wordsOf(swept.failure)}`)
+    if (isPod && swept.failure.reason === 'kube_unreachable') complain(OUTSIDE)
     return false
   }
   print(isTerminal ? tableOfReport(swept.value) : JSON.stringify({ sweep: swept.value }))
@@ -28,6 +31,9 @@ export async function runSweep(
   if (failures > 0) complain(`${failures} could not be dealt with: the lines above say which, and why`)
   return failures === 0
 }
+
+const OUTSIDE =
+  'outside a pod of the cluster, name the cluster with --kubeconfig: mintonce sweep --kubeconfig'
 
 const ROWS: readonly (readonly [keyof SweepReport, string])[] = [
   ['releases', 'releases of kinds with minted credentials'],

@@ -13,8 +13,13 @@ type Of = { readonly release: Pick<HelmRelease, 'metadata'> }
 
 /** Reads at once: an API server is not to be flooded by one review. */
 const AT_ONCE = 8
-/** From so many accounts on one list is faster than a read of each. */
-const MANY = 16
+/** From so many accounts on one list is faster than a read of each, although it waits for the API server's cache. */
+const MANY = 32
+
+interface Options extends CallOptions {
+  /** There is nothing to be expected at most of the names: each is asked about. */
+  readonly isNew?: boolean
+}
 
 /**
  * What stands at the names of these accounts; a failure for those that could not be read. Of many accounts the Secrets
@@ -24,10 +29,10 @@ export async function readHolders(
   services: Services,
   of: Of,
   accounts: readonly NamedAccount[],
-  options: CallOptions,
+  { isNew = false, ...options }: Options,
 ): Promise<ReadonlyMap<NamedAccount, Result<Holder>>> {
   const { uid } = of.release.metadata
-  const listed = accounts.length < MANY ? NOTHING : await listOf(services, of, options)
+  const listed = isNew || accounts.length < MANY ? NOTHING : await listOf(services, of, options)
   const found = new Map<NamedAccount, Result<Holder>>()
   await inTurns(accounts, AT_ONCE, async (account) => {
     const secret = listed.get(account.secretName)

@@ -43,7 +43,7 @@ export async function seedAccounts(
   accounts: readonly NamedAccount[],
   options: Options,
 ): Promise<Result<Seeded>> {
-  const held = await readHolders(services, seeding, accounts, options)
+  const held = await readHolders(services, seeding, accounts, { ...options, isNew: true })
   const failures = [...held.values()].flatMap((each) => (each.ok ? [] : [each.failure]))
   const [unread] = failures
   if (unread !== undefined) return fail(unread)

@@ -80,6 +80,15 @@ describe('sweep and adopt as commands', { timeout: TIMEOUT_MS }, () => {
     )
   })
 
+  test('sweep says how to name the cluster where it is no pod of one', async () => {
+    const { code, stderr } = await runCommand(['sweep'], {
+      env: { ...env, MINTONCE_KUBE_TOKEN_FILE: `${kubeconfig}.absent` },
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('kube_unreachable')
+    expect(stderr).toContain('mintonce sweep --kubeconfig')
+  })
+
   test('sweep takes them back, with a kubeconfig too', async () => {
     const { code, stdout } = await runCommand(['sweep', '--kubeconfig', kubeconfig])
     expect({ code, ...JSON.parse(stdout).sweep }).toMatchObject({ code: 0, adopted: 2 })
@@ -116,6 +125,7 @@ describe('a sweep at a terminal', () => {
         print: (text) => void printed.push(text),
         complain: (text) => void complained.push(text),
         isTerminal: true,
+        isPod: false,
       },
     )
   }

@@ -305,6 +305,7 @@ describe('what is written', () => {
       new Set([
         ORIGIN,
         HISTORY,
+        'credentials.cozystack.io/declared-by',
         'credentials.cozystack.io/release-uid',
         'credentials.cozystack.io/undeclared-since',
       ]),

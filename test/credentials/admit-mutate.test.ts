@@ -133,8 +133,9 @@ describe('the way of the stored values to the chart', () => {
 
   test('of many accounts is looked after by one list of their Secrets', async () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`u${index}`, {}]))
-    const stored = await cluster.store(logs(many))
-    await validate(cluster.services, createOf(logs(many)), {})
+    const release = logs(many)
+    await validate(cluster.services, createOf(release), {})
+    const stored = { ...(await cluster.store(release)), metadata: release.metadata }
     const without = 'clickhouse-logs.u7.account'
     await cluster.send('DELETE', `/api/v1/namespaces/tenant-acme/secrets/${without}`)
     const gets: string[] = []

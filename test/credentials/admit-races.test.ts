@@ -75,7 +75,7 @@ const FAILURES: readonly (readonly [Failure, string, RegExp])[] = [
     'forbidden',
     /namespace "tenant-acme" is being terminated/,
   ],
-  [{ reason: 'kube_overloaded' }, 'failed', /kube_overloaded/],
+  [{ reason: 'kube_overloaded', retryAfterSeconds: 1 }, 'failed', /kube_overloaded/],
 ]
 
 describe.each(FAILURES)('a write that fails with %j', (failure, is, said) => {

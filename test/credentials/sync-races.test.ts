@@ -100,10 +100,11 @@ describe('a delete', () => {
     })
   })
 
-  test('makes room where a quota refuses the seed beside it', async () => {
+  test('is done where a quota refuses the write beside it', async () => {
     await aboutToDelete(place)
-    await place.changeRelease(({ spec }) => Object.assign(spec, { values: users('web', 'new') }))
-    await place.deployed({ history: [] })
+    await place.changeSecret('web', ({ metadata }) => {
+      metadata.ownerReferences = []
+    })
     const fault = {
       answer: 403,
       body: statusBody(
@@ -112,10 +113,10 @@ describe('a delete', () => {
         'secrets "x" is forbidden: exceeded quota: tenant, requested: secrets=1',
       ),
     }
-    place.way.add({ when: ({ method }) => method === 'POST', fault, times: 1 })
+    place.way.add({ when: ({ method }) => method === 'PUT', fault, times: 1 })
     await expect(place.sync()).rejects.toThrow('kube_quota_exceeded')
     expect(await place.secret('old')).toBeUndefined()
-    expect((await place.sync()).created).toEqual([`${RELEASE}.new`])
+    expect(await place.sync()).toEqual({ ...NOTHING, adopted: [`${RELEASE}.web`] })
   })
 })
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Anything } from '../contract/kube.ts'
 import { statusBody } from '../helpers/faults.ts'
+import { TENANT } from '../helpers/sync-cluster.ts'
 import {
   aboutToDelete,
   declareOld,
@@ -12,8 +13,13 @@ import {
   type SyncPlace,
   syncPlace,
   syncWith,
+  UNDECLARED_SINCE,
   users,
 } from '../helpers/sync-place.ts'
+
+const DEFINITIONS = '/apis/cozystack.io/v1alpha1/applicationdefinitions'
+const APPLICATION_KIND = 'apps.cozystack.io/application.kind'
+const APPLICATION_NAME = 'apps.cozystack.io/application.name'
 
 let place: SyncPlace
 beforeEach(async () => {
@@ -21,27 +27,43 @@ beforeEach(async () => {
 })
 
 describe('what is read', () => {
-  test('is the Secrets first, and the release and the definitions after them', async () => {
+  test('is the release and the definitions first, and the Secrets of that application after them', async () => {
     await place.orders(users('web'))
     await place.sync()
-    const [first, ...later] = place.way.calls().map(({ method, path }) => `${method} ${path.split('?')[0]}`)
-    expect(first).toBe(`GET ${SECRETS}`)
-    expect(later.slice(0, 2).toSorted()).toEqual([
-      'GET /apis/cozystack.io/v1alpha1/applicationdefinitions',
-      `GET ${RELEASES}/${RELEASE}`,
-    ])
+    const calls = place.way.calls().map(({ method, path }) => `${method} ${path.split('?')[0]}`)
+    expect(calls.slice(0, 2).toSorted()).toEqual(['GET ' + DEFINITIONS, `GET ${RELEASES}/${RELEASE}`])
+    expect(calls[2]).toBe(`GET ${SECRETS}`)
+  })
+
+  test('is never the Secrets of another application, however many there are', async () => {
+    await place.orders(users('web'))
+    await place.put('web')
+    await place.put('other', { labels: { [APPLICATION_NAME]: 'ledger' } })
+    await place.put('else', { labels: { [APPLICATION_KIND]: 'Bucket' } })
+    const listed: unknown[] = []
+    const outcome = await syncWith(place.services, ({ listSecrets }) => ({
+      listSecrets: async (namespace, options) => {
+        const answer = await listSecrets(namespace, options)
+        listed.push(namespace, answer.ok && answer.value.items.map(({ metadata }) => metadata.name))
+        return answer
+      },
+    }))
+    expect(outcome).toMatchObject({ value: { report: NOTHING } })
+    expect(listed).toEqual([TENANT, [`${RELEASE}.web.account`]])
   })
 
   // An update that adds an account and seeds it, between two reads: whichever comes first.
-  test('never takes a Secret for undeclared that is younger than the release that was read', async () => {
+  test.each([
+    ['without a mark', {}],
+    ['with a mark from long ago', { [UNDECLARED_SINCE]: '2026-01-01T00:00:00Z' }],
+  ])('never deletes a Secret that is younger than the release that was read, %s', async (_, annotations) => {
     await place.orders(users('web'))
     await place.put('web')
     await place.deployed()
-    let isDone = false
+    const seeded: Anything[] = []
     const between = async () => {
-      if (isDone) return
-      isDone = true
-      await place.put('old', { owner: null, origin: 'NotIssued' })
+      if (seeded.length > 0) return
+      seeded.push(await place.put('old', { owner: null, origin: 'NotIssued', annotations }))
       await declareOld(place)
       await place.deployed()
     }
@@ -49,7 +71,12 @@ describe('what is read', () => {
       listSecrets: onceAfter(kube.listSecrets, between),
       getHelmRelease: onceAfter(kube.getHelmRelease, between),
     }))
-    expect(outcome).toMatchObject({ value: { report: { marked: [], adopted: [`${RELEASE}.old`] } } })
+    expect(outcome).toMatchObject({ value: { report: { deleted: [] } } })
+    await place.sync()
+    const { data, metadata } = await place.secret('old')
+    expect([metadata.uid, data]).toEqual([seeded[0]?.metadata.uid, seeded[0]?.data])
+    expect(metadata.annotations).not.toHaveProperty([UNDECLARED_SINCE])
+    expect(await place.sync()).toEqual(NOTHING)
   })
 
   test('is in pages of 500, and the whole list is begun again when it expires under way', async () => {
@@ -84,7 +111,6 @@ describe('what is read', () => {
   })
 })
 
-const DEFINITIONS = '/apis/cozystack.io/v1alpha1/applicationdefinitions'
 const PAGE_NOT_FOUND = {
   answer: 404,
   body: '404 page not found\n',

@@ -4,6 +4,8 @@ import type { Anything } from '../contract/kube.ts'
 import { decode } from '../contract/kube.ts'
 import { BY, TENANT } from '../helpers/sync-cluster.ts'
 import {
+  DECLARED_BY,
+  declaredByNow,
   encode,
   NOTHING,
   RELEASE,
@@ -57,6 +59,7 @@ describe('a release that was never deployed', () => {
             { operation: 'Create', at: '2026-10-02T09:14:07Z', by: BY },
           ]),
           [ANNOTATION]: metadata.uid,
+          [DECLARED_BY]: await declaredByNow(place.admin),
         },
         ownerReferences: [{ kind: 'HelmRelease', name: RELEASE, uid: metadata.uid }],
       },
@@ -219,6 +222,7 @@ describe('the Secret of this release', () => {
     expect(after.annotations).toEqual({
       'credentials.cozystack.io/origin': before.metadata.annotations['credentials.cozystack.io/origin'],
       'credentials.cozystack.io/history': before.metadata.annotations['credentials.cozystack.io/history'],
+      [DECLARED_BY]: before.metadata.annotations[DECLARED_BY],
       [ANNOTATION]: metadata.uid,
     })
     expect(after.ownerReferences).toMatchObject([{ kind: 'HelmRelease', uid: metadata.uid }])

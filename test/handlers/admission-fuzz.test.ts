@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Json } from '../../src/core/json.ts'
+import { isObject, type Json } from '../../src/core/json.ts'
 import type { StoredSecret } from '../../src/k8s/objects.ts'
 import {
   admissionAppOf,
@@ -98,6 +98,50 @@ test(`of ${INPUTS} reviews at random none crashes, none is echoed, and nothing i
   // A generator that only ever produced noise, or only valid reviews, would prove little.
   for (const common of ['allowed: true', 'allowed: false', '400'])
     expect(answers.filter((each) => each === common).length, common).toBeGreaterThan(50)
+}, 60_000)
+
+/** Every place of a value, the outermost first. */
+const placesIn = (value: unknown, depth = 0): readonly (readonly string[])[] =>
+  isObject(value) && depth < 4
+    ? Object.entries(value).flatMap(([key, inner]) => [
+        [key],
+        ...placesIn(inner, depth + 1).map((place) => [key, ...place]),
+      ])
+    : []
+
+function without(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
+  if (!isObject(value)) return value
+  if (rest.length > 0) return { ...value, [key]: without(value[key], rest) }
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key))
+}
+
+/** What may be gone together: a name is told in three places. */
+const TOGETHER: readonly (readonly string[])[] = [
+  ['request', 'name'],
+  ['request', 'namespace'],
+  ['request', 'object', 'metadata', 'name'],
+  ['request', 'object', 'metadata', 'namespace'],
+  ['request', 'object', 'metadata', 'uid'],
+  ['request', 'oldObject', 'metadata', 'name'],
+]
+const SUBSETS = Array.from({ length: 2 ** TOGETHER.length }, (_, bits) =>
+  TOGETHER.filter((_place, index) => (bits & (1 << index)) !== 0),
+)
+
+test('a review crashes nothing with any of its fields missing, nor with several of its names', async () => {
+  const wrong: string[] = []
+  for (const review of valid) {
+    const variants = [...placesIn(review).map((place) => [place]), ...SUBSETS]
+    for (const places of variants) {
+      const body = JSON.stringify(places.reduce<unknown>(without, review))
+      for (const path of ['/admission/validate', '/admission/mutate']) {
+        const sent = await send(path, body)
+        for (const problem of sent.wrong) wrong.push(`${problem}: ${path} without ${JSON.stringify(places)}`)
+      }
+    }
+  }
+  expect(wrong).toEqual([])
+  expect(cluster.logged.join('\n')).not.toContain('crashed')
 }, 60_000)
 
 const MINTED = {

@@ -200,6 +200,20 @@ describe('what is no AdmissionReview', () => {
     expect(cluster.writes()).toEqual([])
   })
 
+  // `k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `create`: the name is generated before validation only.
+  test('a create without any name is one for a mutating webhook only, where it is still to be generated', async () => {
+    const { request } = wireOf(
+      createOf(release({ name: undefined, generateName: 'postgres-' }), { name: '' }),
+    )
+    const unnamed = JSON.stringify({ ...review(), request })
+    expect((await post(VALIDATE, unnamed)).status).toBe(400)
+    expect((await post(MUTATE, unnamed)).status).toBe(200)
+    expect(cluster.logged.join('')).not.toContain('crashed')
+    // The API server leaves `request.name` empty then, and the object has its name.
+    const generated = { ...(request as object), object: release({ generateName: 'postgres-' }) }
+    expect(await ask(VALIDATE, { ...review(), request: generated })).toMatchObject({ allowed: true })
+  })
+
   test('nor is what is no JSON, no UTF-8, or a thousand lists in each other', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const unclosed = `"${'\\"'.repeat(2_000_000)}`

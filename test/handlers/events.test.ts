@@ -52,10 +52,8 @@ test('a batch looks at each release once', async () => {
   const at = (name: string) => structured(REF, { data: { ...reference, name } })
   const events = [at('postgres-orders'), at('postgres-orders'), at('nothing'), structured('other', {})]
   expect((await post(app, BATCH, JSON.stringify(events))).status).toBe(204)
-  expect(app.argumentsOf('getHelmRelease').map(([, name]) => name)).toEqual(
-    expect.arrayContaining(['postgres-orders', 'nothing']),
-  )
-  expect(app.argumentsOf('listSecrets')).toHaveLength(2)
+  const looked = app.argumentsOf('getHelmRelease').map(([, name]) => String(name))
+  expect(looked.toSorted()).toEqual(['nothing', 'postgres-orders'])
 })
 
 test('what is in an event is not believed: the release is read', async () => {

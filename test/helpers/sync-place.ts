@@ -1,4 +1,5 @@
 import { type SyncOutcome, type SyncReport, type SyncServices, sync } from '../../src/credentials/sync.ts'
+import { parseRules } from '../../src/definitions/parse.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 import type { Anything } from '../contract/kube.ts'
 import { BY, type SyncCluster, syncCluster, TENANT } from './sync-cluster.ts'
@@ -39,6 +40,8 @@ interface SecretChange {
   /** The UIDs that the two marks name; null for no such mark. The release's own by default. */
   readonly owner?: string | null
   readonly annotation?: string | null
+  /** By which rules it was declared; null for one that does not say. By those of the definition as it is by default. */
+  readonly declaredBy?: string | null
   readonly value?: string
   readonly annotations?: Readonly<Record<string, string>>
   readonly labels?: Readonly<Record<string, string>>
@@ -48,6 +51,7 @@ interface SecretChange {
 
 export const RELEASE = 'postgres-orders'
 export const RELEASES = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${TENANT}/helmreleases`
+export const DEFINITION = '/apis/cozystack.io/v1alpha1/applicationdefinitions/postgres'
 export const SECRETS = `/api/v1/namespaces/${TENANT}/secrets`
 /** RFC 7677, section 3: made from the password `pencil`. */
 export const SOUND =
@@ -100,7 +104,9 @@ export function placeOn(cluster: Cluster): Place {
     },
     put: async (account, change) => {
       const release = await admin.find(`${RELEASES}/${RELEASE}`)
-      return admin.create(SECRETS, secretOf(account, release?.metadata.uid ?? 'uid-of-nobody', change))
+      const declaredBy = await declaredByNow(admin)
+      const uid = release?.metadata.uid ?? 'uid-of-nobody'
+      return admin.create(SECRETS, secretOf(account, uid, { declaredBy, ...change }))
     },
     secret: (account) => admin.find(secretPath(account)),
     changeSecret: (account, change) => admin.change(secretPath(account), change),
@@ -116,6 +122,15 @@ export function placeOn(cluster: Cluster): Place {
         }),
     reasons: () => events.map(({ reason }) => reason),
   }
+}
+
+export const DECLARED_BY = 'credentials.cozystack.io/declared-by'
+
+/** What account Secrets say that are declared by the definition as it is; null when it has no rules. */
+export async function declaredByNow(admin: Pick<SyncCluster['admin'], 'find'>): Promise<string | null> {
+  const definition = await admin.find(DEFINITION)
+  const rules = definition === undefined ? undefined : parseRules(definition)
+  return (rules?.ok ? rules.value?.declaredBy : undefined) ?? null
 }
 
 /** `github.com/fluxcd/helm-controller/api/v2`, HelmReleaseStatus. */
@@ -149,6 +164,7 @@ const landedStatus = (generation: number) => ({
 
 function secretOf(account: string, uid: string, change: SecretChange = {}): object {
   const { username = account, origin = 'Minted', owner = uid, annotation = uid, value = SOUND } = change
+  const { declaredBy = null } = change
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -162,6 +178,7 @@ function secretOf(account: string, uid: string, change: SecretChange = {}): obje
         'credentials.cozystack.io/history':
           '[{"operation":"Mint","at":"2026-10-01T08:00:00Z","by":"jane@example.org"}]',
         ...(annotation === null ? {} : { 'credentials.cozystack.io/release-uid': annotation }),
+        ...(declaredBy === null ? {} : { [DECLARED_BY]: declaredBy }),
         ...change.annotations,
       },
       ...(owner === null ? {} : { ownerReferences: [ownerOf(owner)] }),

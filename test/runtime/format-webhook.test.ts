@@ -1,11 +1,12 @@
 import { createHmac, pbkdf2Sync } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Backend, GROUP } from '../contract/backend.ts'
+import type { Backend } from '../contract/backend.ts'
 import { inProcess } from '../contract/backends/in-process.ts'
 import { nodeProcess } from '../contract/backends/node-process.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
 import { adminOf, decode } from '../contract/kube.ts'
+import { createSyncing } from '../contract/syncing.ts'
 import { createTenant, type Tenant } from '../contract/tenant.ts'
 import { misbehaving } from '../helpers/misbehaving.ts'
 import { type Running, startProgram } from '../helpers/program.ts'
@@ -126,16 +127,15 @@ describe.each([
   })
 
   test('fails a sync alike, which then has seeded nothing', async () => {
-    await tenant.release('Liar', 'liar-new', { users: { web: {} } })
+    const syncing = await createSyncing({ backend: () => backend, tenant: () => createTenant(backend) })
+    await syncing.release('Liar', 'liar-new', { users: { web: {} } })
     liar.behave((_, outgoing) => void outgoing.writeHead(503).end())
-    const path = `/apis/${GROUP}/v1alpha1/namespaces/${tenant.namespace}/helmreleases/liar-new/sync`
-    const headers = { Authorization: `Bearer ${tenant.tokens.admin}` }
-    const answer = await backend.call(path, { method: 'POST', headers })
-    expect(answer.status).toBe(500)
-    expect(await answer.json()).toMatchObject({
+    const { status, body } = await syncing.sync('liar-new')
+    expect({ status, message: body.message }).toEqual({
+      status: 500,
       message: `${WORDS}answered 503; the stored password is as it was`,
     })
-    expect(await tenant.secret('liar-new.web')).toBeUndefined()
+    expect(await syncing.secret('liar-new.web')).toBeUndefined()
   })
 
   test('a dry run asks it too, and stores nothing', async () => {

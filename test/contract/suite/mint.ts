@@ -70,6 +70,7 @@ export function mint({ tenant }: Contract): void {
       expect(annotations).toEqual({
         'credentials.cozystack.io/origin': 'Minted',
         'credentials.cozystack.io/release-uid': release.metadata.uid,
+        'credentials.cozystack.io/declared-by': expect.stringMatching(/^[0-9a-f]{16}$/),
       })
       expect(JSON.parse(history)).toEqual([
         { operation: 'Mint', at: body.status.issuedAt, by: adminOfTenant(acme) },
