@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../core/result.ts'
-import type { DefinitionLookup } from '../definitions/lookup.ts'
+import type { DefinitionLookup, Definitions } from '../definitions/lookup.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
 import type { CallOptions, Kube } from '../k8s/kube.ts'
@@ -30,19 +30,30 @@ interface Readers {
 }
 
 /**
- * Reads the release, the definitions and the account Secret side by side, and resolves the account. Nothing in it may
- * reach a caller before an access review has allowed that.
+ * Reads the release, the definitions and the account Secret side by side, beside an access review. What is answered
+ * resolves the account from them, and is for afterwards: sources may ask others, and nothing of it may reach a caller
+ * who is not allowed to.
  */
 export async function readState(
   { kube, definitions }: Readers,
   { namespace, name }: Target,
   options: CallOptions,
-): Promise<Result<State>> {
+): Promise<() => Promise<Result<State>>> {
   const [release, known, secret] = await Promise.all([
     kube.getHelmRelease(namespace, name.release, options),
     definitions.load(options),
     kube.getSecret(namespace, secretNameOf(name), options),
   ])
+  return () => resolveState(name, { release, known, secret })
+}
+
+interface Read {
+  readonly release: Result<HelmRelease | undefined>
+  readonly known: Result<Definitions>
+  readonly secret: Result<StoredSecret | undefined>
+}
+
+async function resolveState(name: CredentialName, { release, known, secret }: Read): Promise<Result<State>> {
   const credential = credentialNameOf(name)
   const unknown = (why: string) => fail({ reason: 'credential_not_found', name: credential, why })
 

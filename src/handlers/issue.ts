@@ -67,18 +67,19 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   const asked = await readRequest(services, request, target.value, signal)
   // No time is left to ask anything: what follows would only blame the API server for that.
   if (!asked.ok && asked.failure.reason === 'caller_gone') return { ...known, result: asked }
-  const [allowed, state] = await Promise.all([
+  const [allowed, resolve] = await Promise.all([
     services.authorize(caller.value, accessOf(services, operation, target.value), {
       signal,
       isAskedUpstream: true,
     }),
-    asked.ok ? readState(services, target.value, { signal }) : asked,
+    asked.ok ? readState(services, target.value, { signal }) : async () => asked,
   ])
   if (request.signal.aborted) return { ...known, result: fail({ reason: 'caller_gone' }) }
   // Nothing that was read counts before the review has allowed the request.
   if (!allowed.ok) return { ...known, result: allowed }
   if (!asked.ok) return { ...known, result: asked }
   const { dryRun } = asked.value
+  const state = await resolve()
   if (!state.ok) return { ...known, dryRun, result: state }
   c.set('kind', state.value.application.kind)
 

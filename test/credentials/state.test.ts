@@ -34,7 +34,8 @@ async function read(script: Partial<Kube> = {}) {
     maxAgeMs: 0,
     timeoutMs: 5000,
   })
-  return { state: await readState({ kube: scripted.kube, definitions }, target, {}), scripted }
+  const resolve = await readState({ kube: scripted.kube, definitions }, target, {})
+  return { state: await resolve(), scripted }
 }
 
 const changed = (metadata: Partial<HelmRelease['metadata']>, spec: object = release.spec): HelmRelease => ({
@@ -147,7 +148,7 @@ test('CLI-09: an account that a definition no longer has is refused once the lis
     listDefinitions: async () => ok([definitionWith({ ...block, accounts })]),
   })
   const definitions = createDefinitionLookup({ kube, now: () => now, maxAgeMs: 30_000, timeoutMs: 5000 })
-  const stateNow = () => readState({ kube, definitions }, target, {})
+  const stateNow = async () => (await readState({ kube, definitions }, target, {}))()
   expect(await stateNow()).toMatchObject({ ok: true })
   accounts = [{ kind: 'Static', name: 'other' }]
   now += 30_000

@@ -314,3 +314,22 @@ test('a bug is a bare 500, and the log says where and not what', async () => {
   })
   expect(JSON.stringify(logged)).not.toContain('eyJhbGciOi')
 })
+
+test('who may not mint causes no call to a source of accounts', async () => {
+  let asked = 0
+  const source = {
+    kind: 'Webhook',
+    resolve: async () => {
+      asked += 1
+      return { ok: true, value: { accounts: [{ username: 'web', owner: 'tenant' }], malformed: [] } } as const
+    },
+  }
+  const reviewed = async (allowed: boolean) => {
+    const app = scriptedApp({ reviewAccess: async () => ok(allowed) }, { source })
+    return (await app.call(MINT, { method: 'POST' })).status
+  }
+  expect(await reviewed(false)).toBe(403)
+  expect(asked).toBe(0)
+  expect(await reviewed(true)).toBe(201)
+  expect(asked).toBe(1)
+})

@@ -59,6 +59,7 @@ export function scriptedApp(
     deadlineMs = 20_000,
     writeByMs = 10_000,
     web = rules,
+    source = declaresWeb,
     authenticators = [],
     eventSenders = { keys: [EVENTS_KEY], oidc: undefined },
     fluxKeys = [FLUX_KEY],
@@ -68,6 +69,7 @@ export function scriptedApp(
     deadlineMs?: number
     writeByMs?: number
     web?: CredentialRules
+    source?: CredentialRules['sources'][number]
     authenticators?: readonly Authenticator[]
     eventSenders?: EventSenders
     fluxKeys?: readonly string[]
@@ -82,7 +84,7 @@ export function scriptedApp(
   const { kube } = scripted
   const definitions: Definitions = {
     kinds: ['Postgres'],
-    rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [declaresWeb] } : undefined),
+    rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [source] } : undefined),
   }
   const log: Deps['log'] = (level, event, fields) => logged.push({ level, event, fields })
   const app = createApp({
