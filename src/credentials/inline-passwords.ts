@@ -3,6 +3,7 @@ import type { Entry } from '../definitions/rules.ts'
 import type { CallOptions, Kube } from '../k8s/kube.ts'
 import { isDnsSubdomain } from '../k8s/names.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
+import type { Holder } from './account-secret.ts'
 import type { Served } from './admit-served.ts'
 import type { NamedAccount } from './declared.ts'
 import { readHolders } from './holders.ts'
@@ -82,11 +83,13 @@ async function convertedOf(
   )
   const held = await readHolders(services, { release }, accounts, options)
   return new Set(
-    [...held].flatMap(([{ username }, holder]) =>
-      holder.ok && holder.value.is === 'ours' ? [username] : [],
-    ),
+    [...held].flatMap(([{ username }, holder]) => (holder.ok && isLasting(holder.value) ? [username] : [])),
   )
 }
+
+/** One that is being deleted is as good as gone. */
+const isLasting = (holder: Holder): boolean =>
+  holder.is === 'ours' && holder.secret.metadata.deletionTimestamp === undefined
 
 interface Outcome {
   readonly patch: readonly PatchOperation[]

@@ -199,7 +199,7 @@ function whyKept(secret: StoredSecret, { release, rules }: PlanInput): string | 
     return 'it was made for an application of another kind or name'
   }
   if (takesUnreadValues(release)) return 'the release takes values from references, which are not read'
-  return declaredByIn(secret) === rules.declaredBy
+  return rules.declaredBy !== undefined && declaredByIn(secret) === rules.declaredBy
     ? undefined
     : `the account sources of ApplicationDefinition ${rules.definition} have changed since it was declared`
 }

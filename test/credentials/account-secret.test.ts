@@ -14,6 +14,7 @@ import {
   accountAnnotations,
   accountSecret,
   applicationLabels,
+  DECLARED_BY,
   OTHER_RELEASE_UID,
   accountSecretOf as of,
   ownerReference,
@@ -188,6 +189,7 @@ test('a new account Secret is the one that the documentation shows', () => {
         'credentials.cozystack.io/origin': 'Minted',
         'credentials.cozystack.io/history': '[{"operation":"Mint","at":"2026-10-02T09:14:07Z","by":"jane"}]',
         'credentials.cozystack.io/release-uid': RELEASE_UID,
+        'credentials.cozystack.io/declared-by': DECLARED_BY,
       },
       ownerReferences: [
         {

@@ -16,6 +16,7 @@ const WARNINGS: { readonly [Is in Warning['is']]: Extract<Warning, { is: Is }> }
   leftover: { is: 'leftover', account },
   foreign: { is: 'foreign', account, why: 'its type is Opaque' },
   unsound: { is: 'unsound', account },
+  kept: { is: 'kept', secretName: account.secretName, why: 'its path has changed' },
   unwired: { is: 'unwired' },
   refused: { is: 'refused', message: 'spec.values.users: must be a map of users, and is a list' },
 }
@@ -64,6 +65,9 @@ describe('what a sync found', () => {
     expect(noteOf(WARNINGS.missing)).toMatch(/user Web_1 .*mint its password, or convert/)
     expect(noteOf(WARNINGS.leftover)).toMatch(/mint or revoke .*Web_1.*, or adopt it/)
     expect(noteOf(WARNINGS.unsound)).toMatch(/mint the password of user Web_1 again/)
+    expect(noteOf(WARNINGS.kept)).toMatch(
+      /web-1\.account .* its path has changed; delete it when the user is gone/,
+    )
     expect(noteOf(WARNINGS.unwired)).toMatch(/spec\.valuesFrom/)
     expect(noteOf(WARNINGS.refused)).toBe(WARNINGS.refused.message)
   })
@@ -100,6 +104,13 @@ describe('of many accounts', () => {
     expect(noteOf(2)).toMatch(/^user u0 has no Secret .*; likewise: postgres-orders\.u1\.account$/)
     expect(noteOf(4)).toMatch(/u1\.account; postgres-orders\.u2\.account; postgres-orders\.u3\.account$/)
     expect(noteOf(252)).toMatch(/u3\.account and 248 more$/)
+  })
+
+  test('names the Secrets that are kept', () => {
+    const kept = ['a', 'b'].map((name): Warning => ({ is: 'kept', secretName: name, why: 'so' }))
+    expect(warningEvents(release, kept)).toMatchObject([
+      { reason: 'AccountSecretKept', note: expect.stringMatching(/^Secret a .*; likewise: b$/) },
+    ])
   })
 
   test('has each message that was refused, as far as there is room', () => {

@@ -73,6 +73,17 @@ describe('a password of an account that has no Secret', () => {
     expect(await update(before, labelled(before))).toMatchObject({ patch: [], warnings: [KEPT] })
   })
 
+  test('stays when the Secret that there was is being deleted', async () => {
+    const before = billing()
+    await convert(before)
+    const path = '/api/v1/namespaces/tenant-acme/secrets/postgres-billing.web.account'
+    await cluster.send('PATCH', path, { metadata: { finalizers: ['example.org/hold'] } })
+    await cluster.send('DELETE', path)
+    const held = await cluster.secret('postgres-billing.web.account')
+    expect(held?.metadata.deletionTimestamp).toBeDefined()
+    expect(await update(before, labelled(before))).toMatchObject({ patch: [], warnings: [KEPT] })
+  })
+
   test('stays when what holds its name is of somebody else', async () => {
     const before = billing()
     await convert(before)

@@ -155,6 +155,19 @@ describe('a revoke', () => {
   )
 })
 
+test.each(['Mint', 'Revoke'] as const)(
+  'a %s writes by which rules the account is declared',
+  async (operation) => {
+    const edited = { ...rules, declaredBy: '00000000000000f9' }
+    for (const secret of [undefined, accountSecret(), leftoverOf('Minted')]) {
+      const { written } = await run(stateWith(secret, { rules: edited }), { operation })
+      expect(written?.metadata.annotations).toMatchObject({
+        'credentials.cozystack.io/declared-by': '00000000000000f9',
+      })
+    }
+  },
+)
+
 test('a dry run is sent as one, answers no password and is no event', async () => {
   for (const secret of [undefined, accountSecret(), leftoverOf('Minted')]) {
     const { result, events, scripted } = await run(stateWith(secret), { dryRun: true })

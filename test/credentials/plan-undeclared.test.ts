@@ -3,7 +3,15 @@ import { encodeData } from '../../src/core/text.ts'
 import { type PlanInput, planOf } from '../../src/credentials/plan.ts'
 import type { Declarations } from '../../src/definitions/resolve.ts'
 import type { HelmRelease, StoredSecret } from '../../src/k8s/objects.ts'
-import { accountAnnotations, accountSecret, NOW, NOW_TEXT, release, rules } from '../helpers/orders.ts'
+import {
+  accountAnnotations,
+  accountSecret,
+  DECLARED_BY,
+  NOW,
+  NOW_TEXT,
+  release,
+  rules,
+} from '../helpers/orders.ts'
 
 /** Of accounts that a release no longer declares: two looks, ten minutes apart. */
 
@@ -213,10 +221,55 @@ test("an operator's mark alone makes it this release's, and it is looked at twic
         annotations: {
           'credentials.cozystack.io/origin': 'Minted',
           'credentials.cozystack.io/adopt': 'true',
+          'credentials.cozystack.io/declared-by': DECLARED_BY,
           ...more,
         },
       },
     })
   expect(plan(adoptable({}))).toEqual(['mark old'])
   expect(plan(adoptable({ [SINCE]: LONG_AGO }))).toEqual(['delete old'])
+})
+
+/** Each of them alone: somebody may use the account, though the release does not declare it. */
+describe('is kept, with a warning that says why', () => {
+  const why = (secret: StoredSecret, change: Partial<PlanInput> = {}): readonly unknown[] =>
+    planOf({
+      release: landed,
+      rules,
+      declared: nothing,
+      secrets: new Map([[secret.metadata.name, secret]]),
+      now: NOW,
+      graceMs: GRACE_MS,
+      ...change,
+    })
+  const declaredBy = (value: string | undefined) => (since: string | undefined) => {
+    const { 'credentials.cozystack.io/declared-by': _, ...annotations } = accountAnnotations(
+      since === undefined ? {} : { [SINCE]: since },
+    )
+    const more = value === undefined ? {} : { 'credentials.cozystack.io/declared-by': value }
+    return old(undefined, { metadata: { annotations: { ...annotations, ...more } } })
+  }
+  const labelled = (label: string, value: string) => (since: string | undefined) =>
+    old(since, {
+      metadata: {
+        labels: { ...accountSecret().metadata.labels, [`apps.cozystack.io/application.${label}`]: value },
+      },
+    })
+  const { declaredBy: _, ...unknown } = rules
+
+  test.each<[string, (since?: string) => StoredSecret, Partial<PlanInput>, RegExp]>([
+    ['declared by other rules', declaredBy('00000000000000f0'), {}, /postgres have changed/],
+    ['from before', declaredBy(undefined), {}, /postgres have changed/],
+    ['declared by none', declaredBy(''), {}, /postgres have changed/],
+    ['by rules that nobody knows', declaredBy(undefined), { rules: unknown }, /postgres have changed/],
+    ['of another kind', labelled('kind', 'MariaDB'), {}, /another kind or name/],
+    ['of another name', labelled('name', 'ledger'), {}, /another kind or name/],
+    ['while values are not read', old, takes({ kind: 'ConfigMap', name: 'users' }), /not read/],
+  ])('%s', (_what, secret, change, expected) => {
+    for (const since of [undefined, LONG_AGO]) {
+      expect(why(secret(since), change)).toEqual([
+        { do: 'warn', about: { is: 'kept', secretName: NAME, why: expect.stringMatching(expected) } },
+      ])
+    }
+  })
 })

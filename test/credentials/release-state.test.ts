@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { hasLanded, takesValuesFrom, wasDeployed } from '../../src/credentials/release-state.ts'
+import {
+  hasLanded,
+  takesUnreadValues,
+  takesValuesFrom,
+  wasDeployed,
+} from '../../src/credentials/release-state.ts'
 import type { HelmRelease } from '../../src/k8s/objects.ts'
 import { release } from '../helpers/orders.ts'
 
 const withStatus = (status: unknown): HelmRelease => ({ ...release, status }) as HelmRelease
+
+const statuses = (given: Readonly<Record<string, string>>) =>
+  Object.entries(given).map(([type, status]) => ({ type, status }))
 
 /** `github.com/fluxcd/helm-controller/api/v2`, HelmReleaseStatus.History: a list of Snapshots. */
 describe('a release was deployed', () => {
@@ -21,6 +29,22 @@ describe('a release was deployed', () => {
     ['with a text', { history: 'deployed' }, true],
     ['with a number', { history: 1 }, true],
     ['with a history that it inherits', Object.create({ history: [{}] }), false],
+    // Only an applied release has these, whatever became of its history.
+    ['Ready and without a history', { conditions: [{ type: 'Ready', status: 'True' }] }, true],
+    [
+      'Ready and with an empty history',
+      { history: [], conditions: [{ type: 'Ready', status: 'True' }] },
+      true,
+    ],
+    ['Released', { conditions: [{ type: 'Released', status: 'True' }] }, true],
+    ['Released once, and not ready', { conditions: statuses({ Ready: 'False', Released: 'True' }) }, true],
+    ['neither Ready nor Released', { conditions: statuses({ Ready: 'False', Released: 'False' }) }, false],
+    ['of which nobody knows', { conditions: statuses({ Ready: 'Unknown' }) }, false],
+    ['that is reconciled the first time', { conditions: statuses({ Reconciling: 'True' }) }, false],
+    ['with conditions that are no list', { conditions: { Ready: 'True' } }, false],
+    ['with a revision', { lastReleaseRevision: 1 }, true],
+    ['with revision 0', { lastReleaseRevision: 0 }, false],
+    ['with a null revision', { lastReleaseRevision: null }, false],
   ])('%s: %#', (_, status, expected) => {
     expect(wasDeployed(withStatus(status))).toBe(expected)
   })
@@ -127,6 +151,45 @@ describe('a release takes values from a Secret', () => {
     ['not with null', null, false],
     ['not from entries that are none', [null, SECRET, [SECRET]], false],
     ['maybe, when what it takes from is no list', { 0: { kind: 'Secret', name: SECRET } }, true],
+  ])('%s', (_, valuesFrom, expected) => {
+    expect(takes(valuesFrom)).toBe(expected)
+  })
+})
+
+/** `github.com/fluxcd/helm-controller/api/v2`, ValuesReference: kinds are Secret and ConfigMap. */
+describe('a release takes values that nobody here reads', () => {
+  const takes = (valuesFrom: unknown) => takesUnreadValues({ ...release, spec: { valuesFrom } })
+  const secret = (name: unknown, more: object = {}) => ({ kind: 'Secret', name, ...more })
+  const WEB = secret('postgres-orders.web.account', { targetPath: '_accounts.u0' })
+
+  test.each<[string, unknown, boolean]>([
+    ['not with none', undefined, false],
+    ['not with null', null, false],
+    ['not with an empty list', [], false],
+    ['not from its account Secrets', [WEB], false],
+    ['not from what the platform gives', [secret('cozystack-values')], false],
+    ['not from both', [secret('cozystack-values', { optional: true }), WEB], false],
+    ['from a Secret', [secret('users')], true],
+    ['from a Secret beside its own', [WEB, secret('users')], true],
+    ['from a ConfigMap', [{ kind: 'ConfigMap', name: 'users' }], true],
+    ['from a ConfigMap that is called like an account Secret', [{ ...WEB, kind: 'ConfigMap' }], true],
+    [
+      'from a ConfigMap that is called like the values of the platform',
+      [{ kind: 'ConfigMap', name: 'cozystack-values' }],
+      true,
+    ],
+    [
+      'from the values of the platform, at a path',
+      [secret('cozystack-values', { targetPath: 'users' })],
+      true,
+    ],
+    ['from an account Secret of another release', [secret('postgres-ledger.web.account')], true],
+    ['from one whose name begins like its own', [secret('postgres-orders-2.web.account')], true],
+    ['from one that ends like none', [secret('postgres-orders.web.accounts')], true],
+    ['from a kind that is to come', [{ kind: 'Vault', name: 'postgres-orders.web.account' }], true],
+    ['from an entry without a name', [{ kind: 'Secret' }], true],
+    ['from entries that are none', [null], true],
+    ['maybe, when what it takes from is no list', { 0: WEB }, true],
   ])('%s', (_, valuesFrom, expected) => {
     expect(takes(valuesFrom)).toBe(expected)
   })

@@ -31,7 +31,7 @@ describe('what is read', () => {
     await place.orders(users('web'))
     await place.sync()
     const calls = place.way.calls().map(({ method, path }) => `${method} ${path.split('?')[0]}`)
-    expect(calls.slice(0, 2).toSorted()).toEqual(['GET ' + DEFINITIONS, `GET ${RELEASES}/${RELEASE}`])
+    expect(calls.slice(0, 2).toSorted()).toEqual([`GET ${DEFINITIONS}`, `GET ${RELEASES}/${RELEASE}`])
     expect(calls[2]).toBe(`GET ${SECRETS}`)
   })
 

@@ -1,5 +1,5 @@
 import type { Anything } from '../contract/kube.ts'
-import { DEFINITION, type Place, RELEASE, users } from './sync-place.ts'
+import { DEFINITION, type Place, users } from './sync-place.ts'
 
 /** What takes an account out of a release without anybody having taken it out. */
 export interface Edit {
@@ -55,18 +55,6 @@ export const EDITS: readonly Edit[] = [
     what: 'the default of the setting that switches them on turns from true to false',
     given: (place) => setSwitch(place, true),
     does: (place) => setSwitch(place, false),
-    says: CHANGED,
-  },
-  {
-    what: 'the setting that switches them on is another',
-    given: (place) => setSwitch(place, true),
-    does: (place) =>
-      changeDefinition(place, ({ credentials }) => {
-        credentials.accounts = ['web', 'old'].map((name) => ({ kind: 'Static', name, when: 'auth.enabled' }))
-        credentials.accounts.shift()
-        credentials.accounts.shift()
-        credentials.accounts.push({ kind: 'ValuesMap', path: 'auth.users' })
-      }),
     says: CHANGED,
   },
   {
@@ -137,5 +125,3 @@ export const putLosersSeed = ({ put }: Place): Promise<Anything> =>
       ]),
     },
   })
-
-export const CREDENTIALS = [`${RELEASE}.old`, `${RELEASE}.web`] as const

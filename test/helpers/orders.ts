@@ -12,6 +12,8 @@ export const NAMESPACE = 'tenant-acme'
 export const CREDENTIAL = 'postgres-orders.web'
 export const SECRET = 'postgres-orders.web.account'
 export const RELEASE_UID = 'release-uid-1'
+/** By which rules its account is declared. */
+export const DECLARED_BY = '00000000000000f1'
 export const OTHER_RELEASE_UID = 'release-uid-0'
 /** 2026-10-02T09:14:07.123Z. */
 export const NOW = Date.UTC(2026, 9, 2, 9, 14, 7, 123)
@@ -40,6 +42,7 @@ export const accountSecretOf: AccountSecretOf = {
   application,
   release,
   secretLabels: { 'cnpg.io/reload': 'true' },
+  declaredBy: DECLARED_BY,
 }
 
 export const ownerReference = (uid = RELEASE_UID) => ({
@@ -68,6 +71,7 @@ export const rules: CredentialRules = {
   legacy: { secretName: (name) => `${name}-credentials`, key: (username) => username },
   sources: [],
   schema: undefined,
+  declaredBy: DECLARED_BY,
 }
 
 export const stateWith = (secret: StoredSecret | undefined, more: Partial<State> = {}): State => ({
@@ -111,5 +115,6 @@ export const accountAnnotations = (change: Readonly<Record<string, string>> = {}
   'credentials.cozystack.io/origin': 'Minted',
   'credentials.cozystack.io/history': JSON.stringify([mintedByJane]),
   'credentials.cozystack.io/release-uid': RELEASE_UID,
+  'credentials.cozystack.io/declared-by': DECLARED_BY,
   ...change,
 })
