@@ -8,6 +8,7 @@ import type { Kube, ListOptions } from '../k8s/kube.ts'
 import { listAll } from '../k8s/list-all.ts'
 import { isDnsLabel, isDnsSubdomain } from '../k8s/names.ts'
 import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
+import { isAdoptable, releaseUidIn } from './account-secret.ts'
 import { type Application, applicationOf, KIND_LABEL, NAME_LABEL } from './application.ts'
 import { type Asker, carryOut, type Done } from './carry-out.ts'
 import { nameAccounts } from './declared.ts'
@@ -187,9 +188,9 @@ async function withLegacy(
   const legacy = legacyPasswords(kube, { release, rules }, options)
   const kept: Step[] = []
   for (const step of steps) {
-    const has = isSeeding(step) ? await legacy.has(step.account.username) : ok(false)
+    const has = isSeeding(step, release) ? await legacy.has(step.account.username) : ok(false)
     if (!has.ok) return has
-    if (!isSeeding(step) || !has.value) kept.push(step)
+    if (!isSeeding(step, release) || !has.value) kept.push(step)
     // Instead of a leftover nobody's, or of nothing.
     else
       kept.push({
@@ -200,5 +201,13 @@ async function withLegacy(
   return ok(kept)
 }
 
-const isSeeding = (step: Step): step is Extract<Step, { do: 'seed' | 'replace' }> =>
-  step.do === 'seed' || step.do === 'replace'
+/** Whether a step gives the release a value that it did not have: the seed of another create is one too. */
+const isSeeding = (
+  step: Step,
+  { metadata }: HelmRelease,
+): step is Extract<Step, { do: 'seed' | 'replace' | 'adopt' }> =>
+  step.do === 'seed' ||
+  step.do === 'replace' ||
+  (step.do === 'adopt' &&
+    releaseUidIn(step.holder.secret) !== metadata.uid &&
+    !isAdoptable(step.holder.secret))

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { encodeData } from '../../src/core/text.ts'
 import { validate } from '../../src/credentials/admit.ts'
 import { sweep } from '../../src/credentials/sweep.ts'
 import { type SyncServices, sync } from '../../src/credentials/sync.ts'
@@ -96,6 +97,18 @@ describe("the loser's seed", () => {
     expect([metadata.uid, data]).toEqual([before.metadata.uid, before.data])
     expect(metadata.annotations[DECLARED_BY]).toBe(await declaredByNow(place.admin))
     expect(place.events).toEqual([])
+  })
+
+  test('is not taken while a chart from before keeps a password that works', async () => {
+    const before = await putLosersSeed(place)
+    await place.admin.create('/api/v1/namespaces/tenant-acme/secrets', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `${RELEASE}-credentials` },
+      data: { web: encodeData('hunter2') },
+    })
+    expect(await place.sync()).toEqual({ ...NOTHING, warnings: 1 })
+    expect(await place.secret('web')).toEqual(before)
   })
 
   const HISTORY = 'credentials.cozystack.io/history'
