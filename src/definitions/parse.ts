@@ -66,7 +66,10 @@ export function parseRules(
 
 function checkFields(value: Json, fields: readonly string[], path: string, wrong: Wrong): Result<undefined> {
   const unknown = Object.keys(value).find((field) => !fields.includes(field))
-  return unknown === undefined ? ok(undefined) : wrong(`${path}.${unknown}`, 'unknown field')
+  if (unknown === undefined) return ok(undefined)
+  // What somebody wrote must not write lines of its own where it is shown.
+  const name = /^[\w-]+$/.test(unknown) ? `.${unknown}` : `[${JSON.stringify(unknown)}]`
+  return wrong(`${path}${name}`, 'unknown field')
 }
 
 function readFormat(value: unknown, context: WebhookContext, wrong: Wrong): Result<NamedFormat> {
@@ -109,9 +112,17 @@ function readValuesPath(value: unknown, format: NamedFormat, wrong: Wrong): Resu
   return ok(value)
 }
 
+const MAX_SOURCES = 64
+const MAX_EXPRESSIONS = 4
+
 function readSources(value: unknown, context: WebhookContext, wrong: Wrong): Result<readonly BoundSource[]> {
   const path = `${ROOT}.accounts`
   if (!Array.isArray(value) || value.length === 0) return wrong(path, 'required: at least one account source')
+  if (value.length > MAX_SOURCES) return wrong(path, `must have at most ${MAX_SOURCES} items`)
+  // Each may use up the whole budget of an evaluation, for every release that is looked at.
+  if (value.filter((entry) => textAt(entry, 'kind') === 'Expression').length > MAX_EXPRESSIONS) {
+    return wrong(path, `must have at most ${MAX_EXPRESSIONS} expressions`)
+  }
   const sources: BoundSource[] = []
   for (const [index, entry] of value.entries()) {
     const source = readSource(entry, `${path}[${index}]`, context, wrong)

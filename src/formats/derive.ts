@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../core/result.ts'
-import { utf8 } from '../core/text.ts'
+import { toBase64, utf8 } from '../core/text.ts'
 import type { DeriveDeps, FormatInput, NamedFormat } from './format.ts'
 
 const MAX_STORED_BYTES = 8 * 1024
@@ -43,9 +43,22 @@ function problemOf(
   if (stored === '') return 'the value is empty'
   if (utf8(stored).length > MAX_STORED_BYTES) return `the value is longer than ${MAX_STORED_BYTES} bytes`
   if (!canonical.test(stored)) return 'the value is not what the format stores'
-  if (!storesPlaintext && stored.includes(password)) return 'the value contains the password'
+  if (!storesPlaintext && disguises(password).some((each) => stored.includes(each)))
+    return 'the value contains the password'
   if (valuesPath !== undefined && !isSafeInValues(stored)) return 'the value would change in Helm values'
   return undefined
+}
+
+/** As it is, and as an honest mistake would wrap it: base64 without what its end depends on, and hex. */
+function disguises(password: string): readonly string[] {
+  const bytes = utf8(password)
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return [
+    password,
+    toBase64(bytes.subarray(0, bytes.length - (bytes.length % 3))),
+    hex,
+    hex.toUpperCase(),
+  ].filter((each) => each !== '')
 }
 
 const isSafeInValues = (stored: string): boolean =>

@@ -27,19 +27,29 @@ for (const [net, prefix] of [
   ['240.0.0.0', 4],
 ] as const) {
   NEVER.addSubnet(net, prefix, 'ipv4')
-  // The same behind a translator (RFC 6052, section 2.1).
-  NEVER.addSubnet(`64:ff9b::${net}`, 96 + prefix, 'ipv6')
 }
 for (const [net, prefix] of [
-  ['::', 127],
+  // Addresses of version 4 inside of version 6, but for the mapped ones, which are looked at as what they are: compatible
+  // (RFC 4291, 2.5.5.1), translated (RFC 6052, 2.1; RFC 8215; RFC 2765), 6to4 (RFC 3056). No Service has one.
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['::ffff:0:0:0', 96],
+  ['2002::', 16],
   ['fe80::', 10],
+  // Site-local (RFC 3879): gone, and still routed here and there.
+  ['fec0::', 10],
+  // Metadata and pod identity of AWS, metadata of Google.
+  ['fd00:ec2::', 32],
+  ['fd20:ce::', 32],
   ['ff00::', 8],
 ] as const) {
   NEVER.addSubnet(net, prefix, 'ipv6')
 }
 NEVER.addAddress('100.100.100.200', 'ipv4')
 NEVER.addAddress('168.63.129.16', 'ipv4')
-NEVER.addAddress('fd00:ec2::254', 'ipv6')
+// Oracle.
+NEVER.addAddress('192.0.0.192', 'ipv4')
 
 /** Whether nothing that a definition names may be at this address. An IPv4 address in IPv6 (RFC 4291, 2.5.5.2) is one. */
 export const isForbiddenAddress = (address: string): boolean => {

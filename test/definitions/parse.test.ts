@@ -113,3 +113,27 @@ test('a definition without a block may show what it likes', () => {
     value: undefined,
   })
 })
+
+test.each([
+  [
+    'sixty-five sources',
+    Array.from({ length: 65 }, (_, i) => ({ kind: 'Static', name: `u${i}` })),
+    'must have at most 64 items',
+  ],
+  [
+    'five expressions',
+    Array.from({ length: 5 }, () => ({ kind: 'Expression', expression: "['a']" })),
+    'must have at most 4 expressions',
+  ],
+])('%s are too many: each is asked for every release', (_, accounts, problem) => {
+  expect(parseRules(definitionWith({ ...postgres, accounts }))).toMatchObject({
+    ok: false,
+    failure: { reason: 'definition_wrong', field: 'spec.credentials.accounts', problem },
+  })
+})
+
+test('an unknown field is quoted when it could write lines of its own', () => {
+  expect(parseRules(definitionWith({ ...postgres, 'red\nfake': 1 }))).toMatchObject({
+    failure: { field: 'spec.credentials["red\\nfake"]' },
+  })
+})

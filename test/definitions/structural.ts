@@ -24,6 +24,7 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
   minimum: (limit, value) => typeof value !== 'number' || value >= Number(limit),
   maximum: (limit, value) => typeof value !== 'number' || value <= Number(limit),
   minItems: (limit, value) => !Array.isArray(value) || value.length >= Number(limit),
+  maxItems: (limit, value) => !Array.isArray(value) || value.length <= Number(limit),
   items: (schema, value) => !Array.isArray(value) || every(value, (item) => accepts(schema, item)),
   required: (names, value) =>
     !isObject(value) || (Array.isArray(names) && every(names, (name) => Object.hasOwn(value, name))),

@@ -98,3 +98,29 @@ describe('a value that Flux would read as more than a text is refused where the 
     },
   )
 })
+
+test('a value that wraps the password, in base64 or hex, is refused like the password itself', async () => {
+  const password = 'hunter2-hunter2-hunter2'
+  const wraps = [
+    password,
+    Buffer.from(password).toString('base64'),
+    Buffer.from(password).toString('hex'),
+    Buffer.from(password).toString('hex').toUpperCase(),
+  ]
+  for (const wrapped of wraps) {
+    const format = {
+      name: 'wrapping',
+      storesPlaintext: false,
+      canonical: /^/,
+      derive: async () => `<${wrapped}>`,
+    }
+    const input = { username: 'web', password }
+    const stored = await deriveStored(
+      format,
+      input,
+      { randomBytes: () => new Uint8Array() },
+      { valuesPath: undefined },
+    )
+    expect(stored, wrapped).toMatchObject({ ok: false })
+  }
+})

@@ -22,6 +22,15 @@ describe('an address that no webhook may have', () => {
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
     '64:ff9b::7f00:1',
+    '64:ff9b::6464:64c8',
+    '64:ff9b:1::7f00:1',
+    '::7f00:1',
+    '2002:7f00:1::',
+    '::ffff:0:a9fe:a9fe',
+    'fec0::1',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    '192.0.0.192',
   ])('%s', (address) => {
     expect(isForbiddenAddress(address)).toBe(true)
   })

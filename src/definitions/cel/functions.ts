@@ -110,8 +110,10 @@ function partsIn(value: CelValue): readonly CelValue[] {
 /** RE2 takes a time of the text times the pattern, whose repetitions it writes out. */
 function matchCost([text, pattern]: readonly CelValue[]): number {
   if (typeof pattern !== 'string') return 0
-  const repeats = pattern.match(/\d+(?=\})/g) ?? []
-  const factor = repeats.reduce((product, digits) => product * Math.max(1, Number(digits)), 1)
+  const repeats = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)]
+  const factor = repeats.reduce((product, [, least, most]) => {
+    return product * Math.max(1, Number(least), Number(most ?? 0))
+  }, 1)
   const states = pattern.length * Math.min(factor, MAX_REPEAT)
   return (states * (10 + lengthOf(text))) / (LOOKS * 10)
 }

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../core/json.ts'
 const MAX_DEPTH = 100
 
 /** The library looks through all keys of a map for one that is a number. */
-const MAX_KEYS = 2000
+const MAX_KEYS = 500
 
 /** What makes JSON too large for an expression; undefined when nothing does. */
 export function sizeProblem(value: unknown, allowed = MAX_DEPTH): string | undefined {
