@@ -122,11 +122,26 @@ async function problemWith(found: Found, { rulesFor }: Definitions): Promise<str
       ? `${failure.field}: ${failure.problem}`
       : toStatus(failure, '').message
   }
-  for (const source of rules.value?.sources ?? []) {
+  if (rules.value === undefined) return lostBlock(found)
+  for (const source of rules.value.sources) {
     const problem = await source.check?.()
     if (problem !== undefined) return `${problem.field}: ${problem.problem}`
   }
   return undefined
+}
+
+const BLOCK_ANNOTATION = 'credentials.cozystack.io/definition'
+
+/** A block that somebody wrote, and that nobody would read: the kind would silently not be served. */
+function lostBlock({ object }: Found): string | undefined {
+  const { metadata, spec } = object
+  if (isObject(spec) && Object.hasOwn(spec, 'credentials')) return 'spec.credentials: is empty'
+  const similar = Object.keys(isObject(spec) ? spec : {}).find((key) => /^cred/i.test(key))
+  if (similar !== undefined)
+    return `spec[${JSON.stringify(similar)}]: unknown field; did you mean credentials?`
+  const annotations = own(metadata, 'annotations')
+  if (own(annotations, BLOCK_ANNOTATION) === undefined) return undefined
+  return `metadata.annotations[${BLOCK_ANNOTATION}]: must be JSON in a text`
 }
 
 function summaryOf(found: Found, { rulesFor }: Definitions): string {

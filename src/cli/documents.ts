@@ -1,12 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, type Tags } from 'yaml'
+
+/** YAML 1.1, as `sigs.k8s.io/yaml` reads it: `yes` and `no` are booleans, `010` is eight, and `<<` merges. */
+const AS_KUBECTL = {
+  version: '1.1',
+  merge: true,
+  customTags: (tags: Tags) =>
+    tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':timestamp')),
+} as const
 
 /** All documents of a YAML or JSON file. Throws an Error that names the place, and shows nothing of what is there. */
 export async function readDocuments(file: string): Promise<readonly unknown[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot be read (${error.code ?? 'unknown'})`, { cause: error })
   })
-  const documents = parseAllDocuments(text)
+  const documents = parseAllDocuments(text, AS_KUBECTL)
   if (!Array.isArray(documents)) return []
   return documents.map((document) => {
     const [error] = document.errors

@@ -205,3 +205,26 @@ describe('mintonce definition check', () => {
     expect(stderr).toMatch(says)
   })
 })
+
+test.each([
+  ['spec.credentials: is empty', (text: string) => `${text}  credentials:\n`],
+  [
+    'spec["credential"]: unknown field; did you mean credentials?',
+    (text: string) => `${text}  credential: {}\n`,
+  ],
+])('a block that nobody would read is a problem: %s', async (problem, write) => {
+  const path = await file(write(definition(undefined)))
+  const { code, stdout, stderr } = await check(path)
+  expect(code).toBe(1)
+  expect(stdout + stderr).toContain(problem)
+})
+
+test('YAML is read as kubectl reads it: `yes` is no text', async () => {
+  const text = definition({ ...postgres, secretLabels: { 'cnpg.io/reload': 'LABEL' } }).replace(
+    'LABEL',
+    'yes',
+  )
+  const { code, stdout, stderr } = await check(await file(text))
+  expect(code).toBe(1)
+  expect(stdout + stderr).toContain('must be a string')
+})
