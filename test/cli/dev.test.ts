@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { invitationOf } from '../../src/cli/dev.ts'
 import type { ApiServer } from '../contract/backends/api-server.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
+import { refusalOf } from '../helpers/refusal.ts'
 import { answersTo, pasteable, ROOT, runCommand, runInShell, type Served, serveCommand } from './command.ts'
 
 const TIMEOUT_MS = 30_000
@@ -168,7 +169,7 @@ test('npm run dev: who ends npm ends what it serves', { timeout: TIMEOUT_MS }, a
   const ended = once(npm, 'close')
   npm.kill('SIGTERM')
   await ended
-  await expect(fetch(`${origin()}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  await expect.poll(() => refusalOf(origin())).toBe('ECONNREFUSED')
 })
 
 test('every script that goes on until a signal is run in place of the shell', async () => {

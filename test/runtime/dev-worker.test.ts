@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { answersTo, ended, pasteable, ROOT, type Served, serveWorker } from '../cli/command.ts'
+import { refusalOf } from '../helpers/refusal.ts'
 
 /** Runs `npm run dev:worker -- …` until it ends by itself. */
 const runWorker = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
@@ -58,7 +59,7 @@ test.each([
   const { origin, stop } = await served()
   await (await fetch(`${origin}/livez`)).text()
   expect(await stop(signal)).toBe(code)
-  await expect(fetch(`${origin}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  await expect.poll(() => refusalOf(origin)).toBe('ECONNREFUSED')
 })
 
 test('dev:worker hands the settings of its environment on to the worker', async () => {
