@@ -169,7 +169,7 @@ test('npm run dev: who ends npm ends what it serves', { timeout: TIMEOUT_MS }, a
   const ended = once(npm, 'close')
   npm.kill('SIGTERM')
   await ended
-  await expect.poll(() => refusalOf(origin())).toBe('ECONNREFUSED')
+  await expect.poll(() => refusalOf(origin() ?? '')).toBe('ECONNREFUSED')
 })
 
 test('every script that goes on until a signal is run in place of the shell', async () => {
