@@ -15,7 +15,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project('unit', [
-        '{core,k8s,auth,credentials,definitions,formats,handlers,sandbox,client,docs,cli,dev,kubectl}/**/*',
+        '{core,k8s,auth,credentials,definitions,formats,handlers,sandbox,client,docs,cli,dev,kubectl,trust-anchor,conversion}/**/*',
       ]),
       project('contract', ['contract/**/*'], { testTimeout: 30_000 }),
       project('runtime', ['runtime/**/*'], { testTimeout: 60_000, hookTimeout: 60_000 }),
