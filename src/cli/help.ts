@@ -9,8 +9,8 @@ Usage:
   mintonce adopt [-n NAMESPACE | -A]       before a backup: mark account Secrets for the next releases of their names
                  [--release NAME]          (docs/restore.md), in the cluster that kubectl would take
                  [--dry-run] [-o table|json]
-  mintonce definition check FILE...        read ApplicationDefinitions, YAML or JSON, as the function would, without a
-                 [--release FILE]          cluster; and show which accounts the HelmReleases in FILE would have
+  mintonce definition check FILE...        read ApplicationDefinitions, YAML or JSON (- reads standard input), as the function
+                 [--release FILE]          would, without a cluster; and show which accounts the HelmReleases in FILE have
   mintonce --version
 
 Options:

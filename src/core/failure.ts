@@ -123,5 +123,12 @@ export type Failure =
       readonly cause: KubeFailure
       readonly leftoverDeleted: boolean
     }
+  /** Something changed the value on its way into the cluster: what is stored there checks no password that anybody knows. */
+  | {
+      readonly reason: 'value_altered'
+      readonly name: string
+      readonly secret: string
+      readonly dryRun: boolean
+    }
   | { readonly reason: 'outcome_unknown'; readonly name: string; readonly leftoverDeleted: boolean }
   | { readonly reason: 'caller_gone' }

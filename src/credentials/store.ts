@@ -24,7 +24,8 @@ type Writer = Pick<Kube, 'getSecret' | 'createSecret' | 'updateSecret' | 'delete
 
 /**
  * Writes once and never again: a second try could be another mint. Fails with `credential_changed` (somebody was
- * faster), `write_refused` (nothing was stored), or `outcome_unknown` (it may have been stored).
+ * faster), `write_refused` (nothing was stored), `value_altered` (something else was), or `outcome_unknown` (it may
+ * have been stored).
  */
 export async function store(
   kube: Writer,
@@ -42,7 +43,7 @@ export async function store(
       : await kube.createSecret(write.secret, options)
 
   // An admission plug-in that changes the value would leave the caller with a password that opens nothing.
-  if (written.ok) return holdsValue(written.value, intent.stored) ? written : unknownOutcome(intent)
+  if (written.ok) return holdsValue(written.value, intent.stored) ? written : altered(intent, options)
   return settle(kube, intent, written.failure, options)
 }
 
@@ -112,6 +113,11 @@ const isCertain = (failure: Failure): boolean => {
 
 const refused = (intent: Intent, cause: Failure, leftoverDeleted: boolean): Result<never> =>
   fail({ reason: 'write_refused', name: intent.credential, cause: cause as KubeFailure, leftoverDeleted })
+
+const altered = (
+  { credential: name, secretName: secret }: Intent,
+  { dryRun = false }: WriteOptions,
+): Result<never> => fail({ reason: 'value_altered', name, secret, dryRun })
 
 const unknownOutcome = (intent: Intent): Result<never> =>
   fail({

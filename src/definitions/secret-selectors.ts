@@ -12,7 +12,7 @@ type Match = 'no' | 'maybe' | 'sure'
 /**
  * Whether a definition's `spec.secrets` (what a platform shows to tenants) could select an account Secret of its kind.
  * Within a selector labels and names must both match; selectors are alternatives; an exclusion wins. In doubt an
- * inclusion counts and an exclusion does not.
+ * inclusion counts and an exclusion does not: what has another shape than the CRD's is in doubt.
  */
 export function selectsAccountSecrets(
   secrets: unknown,
@@ -32,13 +32,14 @@ export function selectsAccountSecrets(
   return included && !listAt(secrets, 'exclude').some((selector) => matchOf(selector, labels) === 'sure')
 }
 
+/** Something that is no list counts as one of a thing that nobody knows. */
 const listAt = (value: unknown, key: string): readonly unknown[] => {
-  const list = own(value, key)
-  return Array.isArray(list) ? list : []
+  const list = own(value, key) ?? []
+  return Array.isArray(list) ? list : [list]
 }
 
 function matchOf(selector: unknown, labels: ReadonlyMap<string, Label>): Match {
-  if (!isObject(selector)) return 'no'
+  if (!isObject(selector)) return 'maybe'
   return weakest([...labelMatches(selector, labels), nameMatch(selector)])
 }
 
@@ -52,7 +53,8 @@ function nameMatch(selector: Json): Match {
   if (own(selector, 'resourceNames') === undefined) return 'sure'
   const names = listAt(selector, 'resourceNames')
   if (names.length === 0) return 'maybe'
-  return names.some((name) => typeof name === 'string' && mayNameAccountSecret(name)) ? 'maybe' : 'no'
+  if (!Array.isArray(own(selector, 'resourceNames'))) return 'maybe'
+  return names.some((name) => typeof name !== 'string' || mayNameAccountSecret(name)) ? 'maybe' : 'no'
 }
 
 /** What a template may refer to. None of it holds a dot. */
@@ -65,9 +67,10 @@ function mayNameAccountSecret(template: string): boolean {
 }
 
 function labelMatches(selector: Json, labels: ReadonlyMap<string, Label>): readonly Match[] {
-  const exact = own(selector, 'matchLabels')
+  const exact = own(selector, 'matchLabels') ?? {}
   const pairs = isObject(exact) ? Object.keys(exact) : []
   return [
+    ...(isObject(exact) ? [] : ['maybe' as const]),
     ...pairs.map((key) => valueMatch(labels.get(key), [textAt(exact, key) ?? ''])),
     ...listAt(selector, 'matchExpressions').map((expression) => expressionMatch(expression, labels)),
   ]

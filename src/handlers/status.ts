@@ -132,6 +132,12 @@ const credentialRows = {
       message: `${answer.message}; the Secret of an earlier release had been deleted before`,
     }
   },
+  value_altered: ({ name, secret, dryRun }, group) => ({
+    ...internal(
+      `an admission plug-in ${dryRun ? 'would change' : 'changed'} the value of Secret "${secret}" on its way into the cluster: ${dryRun ? 'nothing was stored' : `nobody has the password of credential ${name} now`}; exempt account Secrets from that plug-in, then mint again`,
+    ),
+    ...about(name, group),
+  }),
   outcome_unknown: ({ name, leftoverDeleted }, group) => ({
     ...internal(
       `the answer to the write was lost: the password of credential ${name} may have been replaced${leftoverDeleted ? ', and the Secret of an earlier release may have been deleted' : ''}; ${AGAIN}`,

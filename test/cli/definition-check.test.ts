@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { postgres } from '../definitions/blocks.ts'
 import { definitionWith } from '../definitions/definition.ts'
-import { runCommand } from './command.ts'
+import { runCommand, runInShell } from './command.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -227,4 +227,12 @@ test('YAML is read as kubectl reads it: `yes` is no text', async () => {
   const { code, stdout, stderr } = await check(await file(text))
   expect(code).toBe(1)
   expect(stdout + stderr).toContain('must be a string')
+})
+
+test('a definition comes from standard input as well', async () => {
+  const { code, stdout } = await runInShell(
+    `printf '%s' '${definition(postgres)}' | '${process.execPath}' src/cli.ts definition check -`,
+  )
+  expect(code).toBe(0)
+  expect(stdout).toContain('-: ApplicationDefinition "postgres": ')
 })

@@ -200,7 +200,7 @@ describe.each(writes)('a %s', (kind, intent, method, before) => {
   test('whose value an admission plug-in changed is no success', async () => {
     const { kube } = scriptedKube({ ...before, [method]: async () => ok(held('mutated', ours)) })
     expect(await store(kube, intent, {})).toEqual(
-      fail({ reason: 'outcome_unknown', name: CREDENTIAL, leftoverDeleted }),
+      fail({ reason: 'value_altered', name: CREDENTIAL, secret: SECRET, dryRun: false }),
     )
   })
 

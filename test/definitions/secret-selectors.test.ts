@@ -27,6 +27,17 @@ test.each([
   expect(shows(secrets)).toBe(false)
 })
 
+test.each([
+  ['selectors that are no list', { include: { matchLabels: {} } }],
+  ['a selector that is no object', { include: ['postgres-{{ .name }}-credentials'] }],
+  ['labels that are no object', { include: [{ matchLabels: ['cnpg.io/reload'] }] }],
+  ['expressions that are no list', { include: [{ matchExpressions: { key: 'a' } }] }],
+  ['names that are no list', { include: [{ resourceNames: 'postgres-{{ .name }}-credentials' }] }],
+  ['an exclusion that nobody understands', { include: [{}], exclude: 'everything' }],
+])('%s may show anything', (_, secrets) => {
+  expect(shows(secrets)).toBe(true)
+})
+
 describe('labels that reach account Secrets are seen:', () => {
   test.each([
     ['an empty selector, which takes everything', {}],

@@ -312,6 +312,11 @@ const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['reason']>]
     answer: { ...conflict, details: ABOUT },
     says: /immutable/,
   },
+  value_altered: {
+    failure: { reason: 'value_altered', name: NAME, secret: 'pg.web.account', dryRun: false },
+    answer: { ...internal(), details: ABOUT },
+    says: /changed the value of Secret "pg.web.account".*exempt account Secrets.*mint again/,
+  },
   outcome_unknown: {
     failure: { reason: 'outcome_unknown', name: NAME, leftoverDeleted: false },
     answer: { ...internal(), details: ABOUT },
@@ -428,6 +433,11 @@ describe.each(Object.values(kubeTable).map(({ failure }) => [failure.reason, fai
     })
   },
 )
+
+test('an altered value of a dry run has changed nothing', () => {
+  const failure = { reason: 'value_altered', name: NAME, secret: 'pg.web.account', dryRun: true } as const
+  expect(toStatus(failure, GROUP).message).toMatch(/would change .*nothing was stored/)
+})
 
 test.each([false, true])(
   'an unknown outcome never invites a retry, leftover deleted: %s',
