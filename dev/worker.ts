@@ -7,7 +7,7 @@ import { invitationOf } from '../src/cli/dev.ts'
 import { originOf, whyNotListening } from '../src/cli/run-app.ts'
 import { readConfig } from '../src/config.ts'
 import { createIssuerFetch } from '../src/k8s/node-issuer.ts'
-import { bundleWorker, RUNTIME } from './bundle-worker.ts'
+import { BUNDLE, bundleWorker, RUNTIME } from './bundle-worker.ts'
 import { bindingTo, guardedBy } from './kube-binding.ts'
 import { openKubernetes } from './kubernetes.ts'
 import { parseOptions } from './options.ts'
@@ -35,6 +35,7 @@ run(async (started) => {
     name: 'mintonce',
     modules: true,
     script: await bundleWorker(),
+    scriptPath: BUNDLE,
     compatibilityDate: RUNTIME.compatibilityDate,
     compatibilityFlags: [...RUNTIME.compatibilityFlags],
     bindings: { ...settings(), KUBE_TOKEN: secret },

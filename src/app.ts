@@ -9,6 +9,7 @@ import { fluxHookRoute } from './handlers/flux-hook.ts'
 import { livez, readyz, versionRoute } from './handlers/health.ts'
 import { issueRoute } from './handlers/issue.ts'
 import { openApiV2Route, openApiV3Routes } from './handlers/openapi.ts'
+import { projectionSyncRoute } from './handlers/projection-sync.ts'
 import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
 import { syncRoute } from './handlers/sync.ts'
 import { createSyncHinted } from './handlers/sync-hinted.ts'
@@ -61,9 +62,17 @@ const routesOf = (services: Services): readonly Route[] => {
       verb: 'sync',
       handler: syncRoute(services),
     },
+    ...(services.anchors === undefined ? [] : [projectionSync(services, version)]),
     ...hintRoutesOf(services),
   ]
 }
+
+const projectionSync = (services: Services, version: string): Route => ({
+  method: 'POST',
+  path: `${version}/namespaces/:namespace/tenantprojections/:projection/sync`,
+  verb: 'sync',
+  handler: projectionSyncRoute(services),
+})
 
 /** What is told that something happened. Each is there only where somebody may use it. */
 function hintRoutesOf(services: Services): readonly Route[] {
@@ -103,7 +112,12 @@ export function createApp(services: Services): App {
   hono.all(`${version}/credentials`, () =>
     refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
   )
-  for (const resource of ['credentials', 'helmreleases']) {
+  const named = [
+    'credentials',
+    'helmreleases',
+    ...(services.anchors === undefined ? [] : ['tenantprojections']),
+  ]
+  for (const resource of named) {
     hono.all(`${version}/namespaces/:namespace/${resource}/:name/:verb/:more{.+}`, () =>
       refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
     )

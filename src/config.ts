@@ -1,12 +1,13 @@
 import { type IssuerConfig, parseAuthenticationConfig } from './auth/authentication-config.ts'
 import { ADMISSION_VARIABLES, type AdmissionConfig, readAdmission } from './config-admission.ts'
+import { ANCHOR_VARIABLES, type Anchors, readAnchors } from './config-anchors.ts'
 import { readSenders, SENDER_VARIABLES, type Senders } from './config-senders.ts'
 import { readWebhookHosts, WEBHOOK_VARIABLES } from './config-webhooks.ts'
 import type { LogLevel } from './core/deps.ts'
 import { parseJson } from './core/json.ts'
 
 /** Settings, read once, by an entry. README has a table of the variables behind them. */
-export interface Config extends Senders {
+export interface Config extends Senders, Anchors {
   /** The API group served, version `v1alpha1`. */
   readonly group: string
   /** Audiences that a token sent to a TokenReview must be for. */
@@ -87,11 +88,11 @@ export async function readConfig(env: Env, host: Host = {}): Promise<Config> {
     metricsPort: env.MINTONCE_METRICS_PORT ? read.whole('MINTONCE_METRICS_PORT', 0, 0, 65_535) : undefined,
     admission: readAdmission(env, problems, !!env.MINTONCE_TLS_CERT_FILE),
     webhookHosts: readWebhookHosts(env, problems),
+    ...readAnchors(env, problems),
     ...readSenders(env, problems),
   }
-  if (config.frontProxy && config.tls === undefined) {
+  if (config.frontProxy && config.tls === undefined)
     problems.push('MINTONCE_FRONT_PROXY: needs MINTONCE_TLS_CERT_FILE: only TLS shows who the proxy is')
-  }
   if (config.deadlineMs <= 2 * config.kubeTimeoutMs) {
     problems.push('MINTONCE_DEADLINE_SECONDS: must be more than twice MINTONCE_KUBE_TIMEOUT_SECONDS')
   }
@@ -123,6 +124,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'MINTONCE_REQUEST_HEADER_MAX_AGE_SECONDS',
   'MINTONCE_METRICS_PORT',
   ...ADMISSION_VARIABLES,
+  ...ANCHOR_VARIABLES,
   ...SENDER_VARIABLES,
   ...WEBHOOK_VARIABLES,
 ])

@@ -44,6 +44,7 @@ type Settings = Pick<
   | 'eventSenders'
   | 'fluxKeys'
   | 'webhookHosts'
+  | 'anchors'
 >
 
 /** Puts the parts together. Calls nothing yet. */
@@ -92,6 +93,7 @@ export function createServices(
     graceMs: settings.graceMs,
     self: createSelf(kube),
     sweep,
+    anchors: settings.anchors,
     eventSender: createEventSender(settings.eventSenders, { kube, log }),
     fluxKeys: settings.fluxKeys,
     waitsFor,

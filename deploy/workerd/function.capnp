@@ -9,7 +9,7 @@ const function :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "../../dist/worker.js")],
   # As in wrangler.toml.
   compatibilityDate = "2026-07-30",
-  compatibilityFlags = ["enable_request_signal"],
+  compatibilityFlags = ["enable_request_signal", "nodejs_compat", "no_nodejs_compat_v2"],
   bindings = [
     (name = "KUBE", service = "kube"),
     # Read once, when workerd starts. What is not set keeps its default, and a name that is not here is not seen.
@@ -27,6 +27,9 @@ const function :Workerd.Worker = (
     (name = "MINTONCE_EVENTS_AUDIENCE", fromEnvironment = "MINTONCE_EVENTS_AUDIENCE"),
     (name = "MINTONCE_EVENTS_SENDERS", fromEnvironment = "MINTONCE_EVENTS_SENDERS"),
     (name = "MINTONCE_FLUX_KEYS", fromEnvironment = "MINTONCE_FLUX_KEYS"),
+    (name = "MINTONCE_TRUST_ANCHORS", fromEnvironment = "MINTONCE_TRUST_ANCHORS"),
+    (name = "MINTONCE_TRUST_ANCHOR_LABELS", fromEnvironment = "MINTONCE_TRUST_ANCHOR_LABELS"),
+    (name = "MINTONCE_TRUST_ANCHOR_NAMES", fromEnvironment = "MINTONCE_TRUST_ANCHOR_NAMES"),
     (name = "MINTONCE_LOG_LEVEL", fromEnvironment = "MINTONCE_LOG_LEVEL"),
   ]
 );

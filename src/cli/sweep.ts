@@ -1,6 +1,7 @@
 import type { Failure } from '../core/failure.ts'
 import type { SweepReport } from '../credentials/sweep.ts'
-import { sweepOnce } from '../handlers/sweep-once.ts'
+import { type Swept, sweepOnce } from '../handlers/sweep-once.ts'
+import type { AnchorSweepReport } from '../trust-anchor/sweep.ts'
 import { tableOf } from './table.ts'
 
 interface SweepCommandOptions {
@@ -26,8 +27,8 @@ export async function runSweep(
     if (isPod && swept.failure.reason === 'kube_unreachable') complain(OUTSIDE)
     return false
   }
-  print(isTerminal ? tableOfReport(swept.value) : JSON.stringify({ sweep: swept.value }))
-  const { failures } = swept.value
+  print(isTerminal ? tableOfReport(swept.value) : JSON.stringify(swept.value))
+  const failures = swept.value.sweep.failures + (swept.value.anchors?.failures ?? 0)
   if (failures > 0) complain(`${failures} could not be dealt with: the lines above say which, and why`)
   return failures === 0
 }
@@ -47,8 +48,18 @@ const ROWS: readonly (readonly [keyof SweepReport, string])[] = [
   ['failures', 'failures'],
 ]
 
-const tableOfReport = (report: SweepReport): string =>
-  tableOf(ROWS.map(([field, what]) => [String(report[field]), what]))
+const ANCHOR_ROWS: readonly (readonly [keyof AnchorSweepReport, string])[] = [
+  ['declarations', 'declarations of a CA'],
+  ['ready', 'of them published'],
+  ['written', 'that needed a write'],
+  ['failures', 'failures with these'],
+]
+
+function tableOfReport({ sweep, anchors }: Swept): string {
+  const rows = ROWS.map(([field, what]) => [String(sweep[field]), what])
+  const more = anchors && ANCHOR_ROWS.map(([field, what]) => [String(anchors[field]), what])
+  return tableOf([...rows, ...(more ?? [])])
+}
 
 /** A failure for a person at a terminal: its reason, and what was called. */
 export function wordsOf(failure: Failure): string {

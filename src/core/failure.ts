@@ -96,6 +96,10 @@ export type Failure =
   | { readonly reason: 'release_not_found'; readonly release: string; readonly why?: string }
   /** Something in the cluster stood in the way of a sync, which may have done a part. */
   | { readonly reason: 'sync_refused'; readonly release: string; readonly cause: KubeFailure }
+  /** The name of a TenantProjection. */
+  | { readonly reason: 'projection_not_found'; readonly name: string }
+  /** Something in the cluster stood in the way of publishing what a TenantProjection declares. */
+  | { readonly reason: 'anchor_refused'; readonly name: string; readonly cause: KubeFailure }
   // The platform's own mistakes.
   | {
       readonly reason: 'definition_wrong'

@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts'
+import { timeLimit } from './time-limit.ts'
 
 interface ShareOptions extends Pick<Deps, 'now'> {
   /** How long one piece of work is waited for, and joined. */
@@ -28,8 +29,8 @@ export function createShare<T>({ now, timeoutMs }: ShareOptions) {
 
   return (start: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
     const work = pending !== undefined && isAlive(pending.since) ? pending.work : begin(start)
-    const late = AbortSignal.timeout(timeoutMs)
-    return firstOf(work, signal === undefined ? late : AbortSignal.any([late, signal]))
+    const limit = timeLimit(timeoutMs, signal)
+    return firstOf(work, limit.signal).finally(limit.end)
   }
 }
 

@@ -143,7 +143,7 @@ export const orphanEvent = ({ metadata }: StoredSecret): KubeEvent => ({
 
 const namespaceOf = ({ metadata }: HelmRelease): string => metadata.namespace ?? ''
 
-const regardingRelease = (release: HelmRelease): Regarding => ({
+export const regardingRelease = (release: HelmRelease): Regarding => ({
   apiVersion: 'helm.toolkit.fluxcd.io/v2',
   kind: 'HelmRelease',
   namespace: namespaceOf(release),

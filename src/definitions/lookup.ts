@@ -1,4 +1,4 @@
-import { textAt } from '../core/json.ts'
+import { own, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { createShare } from '../core/share.ts'
 import type { CallOptions, Kube } from '../k8s/kube.ts'
@@ -16,6 +16,8 @@ export interface Definitions {
    * with `definition_wrong` or `definitions_ambiguous`, for this kind only.
    */
   readonly rulesFor: (kind: string) => Result<CredentialRules | undefined>
+  /** `spec.secrets` of a kind: which Secrets a tenant sees. Undefined when it is not said, or by more than one. */
+  readonly secretsOf: (kind: string) => unknown
 }
 
 export interface DefinitionLookup {
@@ -92,6 +94,10 @@ function index(definitions: readonly ApplicationDefinition[], webhooks: Webhooks
       const known = parsed.get(kind) ?? rulesOf(kind, byKind.get(kind) ?? [], webhooks)
       parsed.set(kind, known)
       return known
+    },
+    secretsOf(kind) {
+      const [definition, second] = byKind.get(kind) ?? []
+      return second === undefined ? own(definition?.spec, 'secrets') : undefined
     },
   }
 }

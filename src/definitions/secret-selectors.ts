@@ -28,8 +28,32 @@ export function selectsAccountSecrets(
     ['internal.cozystack.io/managed-by-cozystack', STAMPED],
     ['internal.cozystack.io/tenantresource', STAMPED],
   ])
-  const included = listAt(secrets, 'include').some((selector) => matchOf(selector, labels) !== 'no')
-  return included && !listAt(secrets, 'exclude').some((selector) => matchOf(selector, labels) === 'sure')
+  return selects(secrets, { labels, nameOf: mayBeAccountSecret })
+}
+
+/** A Secret that is there, and the application that it is of. */
+export interface SelectedSecret {
+  readonly name: string
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly application: { readonly name: string; readonly kind: string }
+}
+
+/** Whether a definition's `spec.secrets` selects this very Secret, as it is labelled now. */
+export function selectsSecret(secrets: unknown, selected: SelectedSecret): boolean {
+  const labels = new Map<string, Label>(Object.entries(selected.labels))
+  return selects(secrets, { labels, nameOf: (template) => nameMatchOf(template, selected) })
+}
+
+/** What is selected: its labels, and whether a template names it. */
+interface Selected {
+  readonly labels: ReadonlyMap<string, Label>
+  readonly nameOf: (template: string) => Match
+}
+
+function selects(secrets: unknown, selected: Selected): boolean {
+  const included = listAt(secrets, 'include').some((selector) => matchOf(selector, selected) !== 'no')
+  return included && !listAt(secrets, 'exclude').some((selector) => matchOf(selector, selected) === 'sure')
 }
 
 /** Something that is no list counts as one of a thing that nobody knows. */
@@ -38,9 +62,9 @@ const listAt = (value: unknown, key: string): readonly unknown[] => {
   return Array.isArray(list) ? list : [list]
 }
 
-function matchOf(selector: unknown, labels: ReadonlyMap<string, Label>): Match {
+function matchOf(selector: unknown, { labels, nameOf }: Selected): Match {
   if (!isObject(selector)) return 'maybe'
-  return weakest([...labelMatches(selector, labels), nameMatch(selector)])
+  return weakest([...labelMatches(selector, labels), nameMatch(selector, nameOf)])
 }
 
 const weakest = (matches: readonly Match[]): Match => {
@@ -49,21 +73,30 @@ const weakest = (matches: readonly Match[]): Match => {
 }
 
 /** No list of names means every name. An empty one means none to the platform, until something drops the empty list. */
-function nameMatch(selector: Json): Match {
+function nameMatch(selector: Json, nameOf: Selected['nameOf']): Match {
   if (own(selector, 'resourceNames') === undefined) return 'sure'
   const names = listAt(selector, 'resourceNames')
   if (names.length === 0) return 'maybe'
   if (!Array.isArray(own(selector, 'resourceNames'))) return 'maybe'
-  return names.some((name) => typeof name !== 'string' || mayNameAccountSecret(name)) ? 'maybe' : 'no'
+  const matches = names.map((name) => (typeof name === 'string' ? nameOf(name) : 'maybe'))
+  return matches.find((match) => match === 'sure') ?? matches.find((match) => match === 'maybe') ?? 'no'
 }
 
-/** What a template may refer to. None of it holds a dot. */
-const FIELD = /\{\{-?\s*\.(?:name|kind|namespace)\s*-?\}\}/g
+/** What a template may refer to (`internal/lineagecontrollerwebhook/matcher.go`). No value of them holds a dot. */
+const FIELD = /\{\{-?\s*\.(name|kind|namespace)\s*-?\}\}/g
 
 /** Whether a template could stand for `<release>.<account>.account`, whose first two parts hold no dot. */
-function mayNameAccountSecret(template: string): boolean {
+function mayBeAccountSecret(template: string): Match {
   const text = template.replaceAll(FIELD, 'x').trim()
-  return text.includes('{{') || /^[^.]+\.[^.]+\.account$/.test(text)
+  return text.includes('{{') || /^[^.]+\.[^.]+\.account$/.test(text) ? 'maybe' : 'no'
+}
+
+/** A template that does more than name fields may stand for anything. */
+function nameMatchOf(template: string, { name, namespace, application }: SelectedSecret): Match {
+  const fields = { name: application.name, kind: application.kind.toLowerCase(), namespace }
+  const text = template.replaceAll(FIELD, (_whole, field: keyof typeof fields) => fields[field]).trim()
+  if (text.includes('{{')) return 'maybe'
+  return text === name ? 'sure' : 'no'
 }
 
 function labelMatches(selector: Json, labels: ReadonlyMap<string, Label>): readonly Match[] {

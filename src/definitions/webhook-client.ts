@@ -3,6 +3,7 @@ import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
 import { isObject, type Json, own, parseJson } from '../core/json.ts'
 import { fromUtf8 } from '../core/text.ts'
+import { timeLimit } from '../core/time-limit.ts'
 import type { Asked, Randomness, Review, Webhook, Webhooks } from './webhook.ts'
 import type { WebhookHosts } from './webhook-hosts.ts'
 
@@ -44,16 +45,16 @@ async function askOnce(
   question: Question,
   signal: AbortSignal | undefined,
 ): Promise<Asked> {
-  const late = AbortSignal.timeout(webhook.timeoutMs)
-  const ending = signal === undefined ? late : AbortSignal.any([signal, late])
+  const limit = timeLimit(webhook.timeoutMs, signal)
   try {
-    ending.throwIfAborted()
-    return await Promise.race([exchange(fetch, webhook, question, ending), whenAborted(ending)])
+    limit.signal.throwIfAborted()
+    return await Promise.race([exchange(fetch, webhook, question, limit.signal), whenAborted(limit.signal)])
   } catch (error) {
     if (signal?.aborted) return failed('the caller has gone')
-    if (late.aborted) return failed(`no complete answer within ${webhook.timeoutMs / 1000} s`)
+    if (limit.signal.aborted) return failed(`no complete answer within ${webhook.timeoutMs / 1000} s`)
     return failed(`no answer (${codeOf(error) ?? 'the connection broke'})`)
   } finally {
+    limit.end()
     close()
   }
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { timeLimit } from '../core/time-limit.ts'
 import { adoptOf, validate } from '../credentials/admit.ts'
 import { mutate } from '../credentials/admit-mutate.ts'
 import type { Review, Verdict } from '../credentials/verdict.ts'
@@ -30,19 +31,32 @@ export const mutateRoute = (services: Services) => reviewRoute(services, { judge
 const reviewRoute =
   (services: Services, { judge, isNamed }: Judge) =>
   async (c: Context<AppEnv>): Promise<Response> => {
-    const startedAt = services.deps.now()
-    const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(DEADLINE_MS)])
-    const body = await readBody(c.req.raw, signal, MAX_REVIEW_BYTES)
-    if (!body.ok) return statusOf(body.failure, services.group)
-    const asked = parseReview(body.value, { isNamed })
-    if (!asked.ok) return statusOf(asked.failure, services.group)
-    const { uid, review } = asked.value
-    if (review === undefined) return answerReview(uid, ALLOWED, services.group)
-    const verdict = await judge(services, review, { signal })
-    logVerdict(services, review, verdict, services.deps.now() - startedAt)
-    if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(adopt(services, review))
-    return answerReview(uid, verdict, services.group)
+    const limit = timeLimit(DEADLINE_MS, c.req.raw.signal)
+    try {
+      return await respond(services, { judge, isNamed }, c, limit.signal)
+    } finally {
+      limit.end()
+    }
   }
+
+async function respond(
+  services: Services,
+  { judge, isNamed }: Judge,
+  c: Context<AppEnv>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const startedAt = services.deps.now()
+  const body = await readBody(c.req.raw, signal, MAX_REVIEW_BYTES)
+  if (!body.ok) return statusOf(body.failure, services.group)
+  const asked = parseReview(body.value, { isNamed })
+  if (!asked.ok) return statusOf(asked.failure, services.group)
+  const { uid, review } = asked.value
+  if (review === undefined) return answerReview(uid, ALLOWED, services.group)
+  const verdict = await judge(services, review, { signal })
+  logVerdict(services, review, verdict, services.deps.now() - startedAt)
+  if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(adopt(services, review))
+  return answerReview(uid, verdict, services.group)
+}
 
 /** Refusals, for whoever is asked about them; the rest goes by in the thousands. */
 function logVerdict({ deps, group }: Services, review: Review, verdict: Verdict, durationMs: number): void {
@@ -63,7 +77,8 @@ function logVerdict({ deps, group }: Services, review: Review, verdict: Verdict,
 }
 
 async function adopt(services: Services, review: Review): Promise<void> {
-  const adopted = await adoptOf(services, review, { signal: AbortSignal.timeout(AFTERWARDS_MS) })
+  const { signal, end } = timeLimit(AFTERWARDS_MS)
+  const adopted = await adoptOf(services, review, { signal }).finally(end)
   if (adopted.ok) return
   const { namespace, name: release } = review
   services.deps.log('warn', 'adoption_failed', { namespace, release, failure: adopted.failure })

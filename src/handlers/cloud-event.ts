@@ -8,7 +8,7 @@ export interface CloudEvent {
   readonly type: string
   /** An extension attribute that is a text. Names are in lower case. */
   readonly attribute: (name: string) => string | undefined
-  /** Undefined when there is none, or when it is no JSON. */
+  /** Undefined when there is none, or when it is no JSON. Not read before it is asked for. */
   readonly data: unknown
 }
 
@@ -109,5 +109,11 @@ function checked(attribute: CloudEvent['attribute'], readData: () => unknown): R
   }
   const missing = REQUIRED.find((name) => !attribute(name))
   if (missing !== undefined) return malformed(`this is no CloudEvent: ${missing} is missing`)
-  return ok({ type: attribute('type') ?? '', attribute, data: readData() })
+  return ok({
+    type: attribute('type') ?? '',
+    attribute,
+    get data() {
+      return readData()
+    },
+  })
 }

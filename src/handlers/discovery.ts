@@ -6,6 +6,7 @@ import { answerDocument, lazily, plainRoute } from './public-document.ts'
 import { API_VERSION, type AppEnv, type Services } from './services.ts'
 
 type Group = Pick<Services, 'group'>
+type Listed = Pick<Services, 'group' | 'anchors'>
 
 /** `metav1.APIResource`, as it is listed. */
 interface Resource {
@@ -19,18 +20,20 @@ interface Resource {
 }
 
 /** No short name, no category: `kubectl get all` is no place for them, and short names clash across groups. */
-const RESOURCES: readonly Resource[] = [
+const CREDENTIALS: readonly Resource[] = [
   { name: 'credentials', singularName: 'credential', kind: 'Credential', verbs: ['get', 'list'] },
   { name: 'credentials/mint', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
   { name: 'credentials/revoke', singularName: '', kind: 'CredentialRequest', verbs: ['create'] },
-  {
-    name: 'helmreleases/sync',
-    singularName: '',
-    kind: 'Status',
-    kindVersion: { group: '', version: 'v1' },
-    verbs: ['create'],
-  },
+  syncOf('helmreleases'),
 ]
+
+function syncOf(resource: string): Resource {
+  const kindVersion = { group: '', version: 'v1' }
+  return { name: `${resource}/sync`, singularName: '', kind: 'Status', kindVersion, verbs: ['create'] }
+}
+
+const resourcesOf = ({ anchors }: Listed): readonly Resource[] =>
+  anchors === undefined ? CREDENTIALS : [...CREDENTIALS, syncOf('tenantprojections')]
 
 /** `apidiscovery.k8s.io/v2` (KEP-3352). Its v2beta1 is gone from kube-apiserver, and was never served here. */
 const AGGREGATED: Conversion<'aggregated'> = {
@@ -46,9 +49,10 @@ const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
 const ROOT: Failure = { reason: 'not_acceptable', served: ['application/json', AGGREGATED_TYPE] }
 
 /** `GET /apis`: everything in one document for those who ask for that, else the groups. */
-export function groupsRoute({ group }: Group) {
+export function groupsRoute(services: Listed) {
+  const { group } = services
   const groups = lazily(() => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: [nameAndVersions(group)] }))
-  const aggregated = lazily(() => aggregatedOf(group))
+  const aggregated = lazily(() => aggregatedOf(group, resourcesOf(services)))
   return async (c: Context<AppEnv>): Promise<Response> => {
     const chosen = choose<'plain' | 'aggregated'>(c.req.header('Accept') ?? null, 'plain', [AGGREGATED])
     if (chosen === undefined) return statusOf(ROOT, group)
@@ -62,13 +66,14 @@ export const groupRoute = ({ group }: Group) =>
   plainRoute(group, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...nameAndVersions(group) }))
 
 /** `GET /apis/{group}/{version}`. The aggregator also takes its 200 for a sign of health. */
-export const resourcesRoute = ({ group }: Group) =>
-  plainRoute(group, () => ({
+export function resourcesRoute(services: Listed) {
+  const { group } = services
+  return plainRoute(group, () => ({
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: `${group}/${API_VERSION}`,
     // Group and version are this list's own: named again for aggregators that take over each resource as it is.
-    resources: RESOURCES.map((resource) => ({
+    resources: resourcesOf(services).map((resource) => ({
       name: resource.name,
       singularName: resource.singularName,
       namespaced: true,
@@ -76,6 +81,7 @@ export const resourcesRoute = ({ group }: Group) =>
       verbs: resource.verbs,
     })),
   }))
+}
 
 const kindOf = (group: string, { kind, kindVersion }: Pick<Resource, 'kind' | 'kindVersion'>) => ({
   ...(kindVersion ?? { group, version: API_VERSION }),
@@ -96,7 +102,7 @@ const UNSERVED = {
 }
 
 function servedOf(group: string, name: string): object {
-  const served = RESOURCES.find((each) => each.name === name)
+  const served = CREDENTIALS.find((each) => each.name === name)
   if (served === undefined) return UNSERVED
   return {
     responseKind: kindOf(group, served),
@@ -106,18 +112,20 @@ function servedOf(group: string, name: string): object {
   }
 }
 
-function aggregatedOf(group: string): unknown {
-  const names = new Set(RESOURCES.map(({ name }) => name.split('/', 1)[0] ?? ''))
+function aggregatedOf(group: string, all: readonly Resource[]): unknown {
+  const names = new Set(all.map(({ name }) => name.split('/', 1)[0] ?? ''))
   const resources = [...names].map((name) => ({
     resource: name,
     ...servedOf(group, name),
-    subresources: RESOURCES.filter((each) => each.name.startsWith(`${name}/`)).map((each) => ({
-      subresource: each.name.slice(name.length + 1),
-      responseKind: kindOf(group, each),
-      // What is answered with a kind of its own is asked for with the same.
-      ...(each.kindVersion === undefined ? { acceptedTypes: [kindOf(group, each)] } : {}),
-      verbs: each.verbs,
-    })),
+    subresources: all
+      .filter((each) => each.name.startsWith(`${name}/`))
+      .map((each) => ({
+        subresource: each.name.slice(name.length + 1),
+        responseKind: kindOf(group, each),
+        // What is answered with a kind of its own is asked for with the same.
+        ...(each.kindVersion === undefined ? { acceptedTypes: [kindOf(group, each)] } : {}),
+        verbs: each.verbs,
+      })),
   }))
   return {
     kind: 'APIGroupDiscoveryList',

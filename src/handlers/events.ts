@@ -12,7 +12,8 @@ type Handler = (c: Context<AppEnv>) => Promise<Response>
 
 /**
  * `POST /events`: CloudEvents 1.0 over HTTP, binary, structured or batched. Each is a hint that something happened to a
- * HelmRelease, which is read again; a PingSource's is a tick. Others mean nothing here, and are done.
+ * HelmRelease, or to what CAs are published from, which is read again; a PingSource's is a tick. Others mean nothing
+ * here, and are done.
  */
 export const eventsRoute = (
   services: Services,
@@ -21,20 +22,20 @@ export const eventsRoute = (
 ): Handler =>
   hintRoute(services, 'events', syncHinted, async (c, signal) => {
     const events = await eventsSent(c, sender, signal)
-    return events.ok ? hintsIn(events.value) : events
+    return events.ok ? hintsIn(services, events.value) : events
   })
 
-/** `POST /tick`: whoever may send events says that it is time to look at all releases. */
+/** `POST /tick`: whoever may send events says that it is time to look at everything. */
 export const tickRoute = (services: Services, sender: AuthenticateSender, syncHinted: SyncHinted): Handler =>
   hintRoute(services, 'tick', syncHinted, async (c, signal) => {
     const sent = await tickSent(c, sender, signal)
     return sent.ok ? ok([{ is: 'tick' }]) : sent
   })
 
-function hintsIn(events: readonly CloudEvent[]): Result<readonly Hint[]> {
+function hintsIn({ anchors }: Services, events: readonly CloudEvent[]): Result<readonly Hint[]> {
   const hints: Hint[] = []
   for (const event of events) {
-    const hint = hintIn(event)
+    const hint = hintIn(event, { anchors: anchors !== undefined })
     if (!hint.ok) return hint
     if (hint.value !== undefined) hints.push(hint.value)
   }

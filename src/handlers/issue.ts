@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { Caller } from '../auth/authenticator.ts'
 import type { LogLevel } from '../core/deps.ts'
 import { fail, type Result } from '../core/result.ts'
+import { timeLimit } from '../core/time-limit.ts'
 import { type Issued, issue, type Order } from '../credentials/issue.ts'
 import { credentialNameOf } from '../credentials/naming.ts'
 import { readState, type Target } from '../credentials/state.ts'
@@ -58,21 +59,48 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
   const target = parseTarget(c.req.param('namespace') ?? '', c.req.param('name') ?? '')
   if (!target.ok) return { result: target }
 
-  const deadline = AbortSignal.timeout(services.deadlineMs)
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(services.writeByMs)])
+  const whole = timeLimit(services.deadlineMs)
+  const writing = timeLimit(services.writeByMs, request.signal)
+  try {
+    return await attempt(services, operation, c, {
+      target: target.value,
+      deadline: whole.signal,
+      signal: writing.signal,
+    })
+  } finally {
+    whole.end()
+    writing.end()
+  }
+}
+
+interface Attempt {
+  readonly target: Target
+  /** When the write must have ended. */
+  readonly deadline: AbortSignal
+  /** When it must have begun, or the caller has gone. */
+  readonly signal: AbortSignal
+}
+
+async function attempt(
+  services: Services,
+  operation: Operation,
+  c: Context<AppEnv>,
+  { target, deadline, signal }: Attempt,
+): Promise<Outcome> {
+  const request = c.req.raw
   const caller = await callerOf(services, c, signal)
   if (!caller.ok) return { result: caller }
 
-  const known = { target: target.value, caller: caller.value }
-  const asked = await readRequest(services, request, target.value, signal)
+  const known = { target, caller: caller.value }
+  const asked = await readRequest(services, request, target, signal)
   // No time is left to ask anything: what follows would only blame the API server for that.
   if (!asked.ok && asked.failure.reason === 'caller_gone') return { ...known, result: asked }
   const [allowed, resolve] = await Promise.all([
-    services.authorize(caller.value, accessOf(services, operation, target.value), {
+    services.authorize(caller.value, accessOf(services, operation, target), {
       signal,
       isAskedUpstream: true,
     }),
-    asked.ok ? readState(services, target.value, { signal }) : async () => asked,
+    asked.ok ? readState(services, target, { signal }) : async () => asked,
   ])
   if (request.signal.aborted) return { ...known, result: fail({ reason: 'caller_gone' }) }
   // Nothing that was read counts before the review has allowed the request.
@@ -85,12 +113,7 @@ async function respond(services: Services, operation: Operation, c: Context<AppE
 
   const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
   const emit = emitterOf(services, c)
-  const result = await issue(
-    { kube: services.kube, deps: services.deps, emit },
-    target.value,
-    state.value,
-    order,
-  )
+  const result = await issue({ kube: services.kube, deps: services.deps, emit }, target, state.value, order)
   return { ...known, dryRun, result, warnings: asked.value.warnings }
 }
 

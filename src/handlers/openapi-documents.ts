@@ -1,9 +1,10 @@
-import { type Operation, operationsOf, type Parameter } from './openapi-operations.ts'
+import { credentialOperationsOf, type Operation, type Parameter } from './openapi-operations.ts'
 import { type Schema, schemaRef } from './openapi-schema.ts'
 import { schemasOf } from './openapi-schemas.ts'
+import { syncOperationsOf } from './openapi-sync.ts'
 import { API_VERSION, type Services } from './services.ts'
 
-type Described = Pick<Services, 'group' | 'version'>
+type Described = Pick<Services, 'group' | 'version' | 'anchors'>
 
 const JSON_TYPE = 'application/json'
 const SECURITY = [{ BearerToken: [] }]
@@ -14,11 +15,12 @@ const infoOf = (version: string) => ({
 })
 
 /** OpenAPI 3.0. */
-export function openApiV3({ group, version }: Described): unknown {
+export function openApiV3(services: Described): unknown {
+  const { group, version } = services
   return {
     openapi: '3.0.0',
     info: infoOf(version),
-    paths: pathsOf(operationsOf(group), (operation) => ({
+    paths: pathsOf(operationsOf(services), (operation) => ({
       ...commonOf(group, operation),
       parameters: operation.parameters.map(({ type, enum: values, ...parameter }) => ({
         ...requiredOf(parameter),
@@ -42,11 +44,12 @@ export function openApiV3({ group, version }: Described): unknown {
 }
 
 /** OpenAPI 2.0, which kube-apiserver merges with its own. It knows no bearer scheme, and calls it a header. */
-export function openApiV2({ group, version }: Described): unknown {
+export function openApiV2(services: Described): unknown {
+  const { group, version } = services
   return {
     swagger: '2.0',
     info: infoOf(version),
-    paths: pathsOf(operationsOf(group), (operation) => ({
+    paths: pathsOf(operationsOf(services), (operation) => ({
       ...commonOf(group, operation),
       consumes: [JSON_TYPE],
       produces: [JSON_TYPE],
@@ -76,6 +79,11 @@ export function openApiV2({ group, version }: Described): unknown {
     security: SECURITY,
   }
 }
+
+const operationsOf = (services: Described): readonly Operation[] => [
+  ...credentialOperationsOf(services.group),
+  ...syncOperationsOf(services),
+]
 
 function pathsOf(operations: readonly Operation[], render: (operation: Operation) => object): object {
   return Object.fromEntries(

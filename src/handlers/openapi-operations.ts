@@ -46,23 +46,13 @@ const FAILURES = {
 } as const
 
 type Code = keyof typeof FAILURES
-const failuresOf = (codes: readonly Code[]): Operation['failures'] =>
+export const failuresOf = (codes: readonly Code[]): Operation['failures'] =>
   Object.fromEntries(codes.map((code) => [code, FAILURES[code]]))
 
 const READ_FAILURES = failuresOf([400, 401, 403, 406, 429, 500, 503, 504, 'default'])
 const GET_FAILURES = { ...READ_FAILURES, ...failuresOf([404]) }
 const LIST_FAILURES = { ...READ_FAILURES, ...failuresOf([410]) }
 const ISSUE_FAILURES = failuresOf([400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504, 'default'])
-/** Unlike a mint it may have done a part, and may be sent again. */
-const SYNC_FAILURES = {
-  ...failuresOf([400, 401, 403, 413, 415, 'default']),
-  404: 'There is no such HelmRelease, it is no application, or its kind has no minted credentials.',
-  409: 'Something stands in the way. A part may have been done.',
-  429: 'The Kubernetes API is overloaded. A part may have been done.',
-  500: 'A mistake of the platform.',
-  503: 'The Kubernetes API or an issuer of tokens did not answer. A part may have been done.',
-  504: 'The time was over. A part may have been done.',
-}
 
 const query = (name: string, description: string, more: Partial<Parameter> = {}): Parameter => ({
   in: 'query',
@@ -72,7 +62,7 @@ const query = (name: string, description: string, more: Partial<Parameter> = {})
   ...more,
 })
 
-const NAMESPACE: Parameter = {
+export const NAMESPACE: Parameter = {
   in: 'path',
   name: 'namespace',
   description: 'The namespace of the application and its credentials.',
@@ -82,12 +72,6 @@ const NAME: Parameter = {
   in: 'path',
   name: 'name',
   description: 'The name of the Credential: <release>.<account>, such as postgres-orders.web.',
-  type: 'string',
-}
-const RELEASE: Parameter = {
-  in: 'path',
-  name: 'name',
-  description: 'The name of the HelmRelease of the application, such as postgres-orders.',
   type: 'string',
 }
 const PRETTY = query('pretty', 'Taken for the sake of clients, and without effect.')
@@ -112,7 +96,7 @@ const LIST_PARAMETERS: readonly Parameter[] = [
   PRETTY,
 ]
 
-const IGNORED: readonly Parameter[] = [
+export const IGNORED: readonly Parameter[] = [
   query('fieldManager', 'Taken for the sake of clients, and without effect.'),
   query('timeout', 'Taken for the sake of clients, and without effect.'),
   PRETTY,
@@ -135,10 +119,10 @@ const ISSUE_PARAMETERS: readonly Parameter[] = [
 const AS_TABLE =
   'With application/json;as=Table;v=v1;g=meta.k8s.io in the Accept header the answer is a meta.k8s.io/v1 Table.'
 
-/** Every call of the API, as `handlers/credentials.ts`, `handlers/issue.ts` and `handlers/sync.ts` answer them. */
-export function operationsOf(group: string): readonly Operation[] {
+/** Every call to do with credentials, as `handlers/credentials.ts` and `handlers/issue.ts` answer them. */
+export function credentialOperationsOf(group: string): readonly Operation[] {
   const list = `/apis/${group}/${API_VERSION}/namespaces/{namespace}/credentials`
-  const idOf = (verb: string, what: string) => `${verb}${camel(group)}${camel(API_VERSION)}Namespaced${what}`
+  const idOf = (verb: string, what: string) => idIn(group, verb, what)
   const credential = kindIn(group, 'Credential')
   return [
     {
@@ -175,30 +159,8 @@ export function operationsOf(group: string): readonly Operation[] {
         'contains no password.',
       success: 'The password is replaced. The answer contains none.',
     }),
-    syncOperation(group, idOf('create', 'HelmReleaseSync')),
   ]
 }
-
-const syncOperation = (group: string, id: string): Operation => ({
-  path: `/apis/${group}/${API_VERSION}/namespaces/{namespace}/helmreleases/{name}/sync`,
-  method: 'post',
-  id,
-  description:
-    'Bring the credentials of an application in step with what it declares, now: make those that are missing before its ' +
-    'first deployment, with passwords that nobody has seen, and take away those that are no longer declared. Idempotent. ' +
-    'Needs update on the application, too.',
-  action: 'post',
-  subject: { group: '', version: 'v1', kind: 'Status' },
-  parameters: [NAMESPACE, RELEASE, ...IGNORED],
-  success: {
-    code: 200,
-    description:
-      'In step. details.causes counts what was done, each by its reason: Created, Adopted, Marked (seen as no longer ' +
-      'declared), Deleted, and Warnings, each of which is an Event of the HelmRelease.',
-    kind: 'Status',
-  },
-  failures: SYNC_FAILURES,
-})
 
 const issueOperation = (
   group: string,
@@ -217,6 +179,10 @@ const issueOperation = (
   success: { code: 201, description: success, kind: 'CredentialRequest' },
   failures: ISSUE_FAILURES,
 })
+
+/** The `operationId` of a call in a namespace. */
+export const idIn = (group: string, verb: string, what: string): string =>
+  `${verb}${camel(group)}${camel(API_VERSION)}Namespaced${what}`
 
 /** `credentials.cozystack.io` as `CredentialsCozystackIo`. */
 const camel = (text: string): string =>

@@ -9,6 +9,7 @@ import type { SweepOptions } from '../credentials/sweep.ts'
 import type { SyncServices } from '../credentials/sync.ts'
 import type { DefinitionLookup } from '../definitions/lookup.ts'
 import type { Kube } from '../k8s/kube.ts'
+import type { Legs } from '../trust-anchor/services.ts'
 
 /** What the routes work with. Built once by an entry. */
 export interface Services {
@@ -36,6 +37,8 @@ export interface Services {
   readonly self: () => Promise<Result<string>>
   /** Brings all releases in step. */
   readonly sweep: (services: SyncServices, options: SweepOptions) => Promise<Result<unknown>>
+  /** Ways to declare that a CA be published; undefined when none is. */
+  readonly anchors: Legs | undefined
   /** Undefined when nobody may send events or ticks. */
   readonly eventSender: AuthenticateSender | undefined
   /** Of Flux's notification-controller; none when it may not call. */

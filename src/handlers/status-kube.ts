@@ -86,15 +86,31 @@ export function refusedWrite(cause: KubeFailure, name: string, group: string): S
 }
 
 /** Why a sync, which is idempotent, did not get to its end. */
-export function refusedSync(cause: KubeFailure): string {
+export const refusedSync = (cause: KubeFailure): string =>
+  refusedStep(cause, {
+    immutable: 'one of its account Secrets is immutable',
+    overtaken: 'its account Secrets were changed at the same time: sync again',
+  })
+
+/** Why a CA was not published, which is idempotent too. */
+export const refusedAnchor = (cause: KubeFailure): string =>
+  refusedStep(cause, {
+    immutable: 'the Secret that it is published in is immutable',
+    overtaken: 'it, or what it is published in, was changed at the same time: sync again',
+  })
+
+function refusedStep(
+  cause: KubeFailure,
+  words: { readonly immutable: string; readonly overtaken: string },
+): string {
   switch (cause.reason) {
     case 'kube_quota_exceeded':
       return `resource quota "${cause.quota}" has no room for another Secret`
     case 'kube_namespace_terminating':
       return `namespace "${cause.namespace}" is being terminated`
     case 'kube_immutable':
-      return 'one of its account Secrets is immutable'
+      return words.immutable
     default:
-      return 'its account Secrets were changed at the same time: sync again'
+      return words.overtaken
   }
 }

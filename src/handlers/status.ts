@@ -8,7 +8,7 @@ import {
   type StatusAnswer,
   unavailable,
 } from './status-answer.ts'
-import { kubeRows, refusedSync, refusedWrite } from './status-kube.ts'
+import { kubeRows, refusedAnchor, refusedSync, refusedWrite } from './status-kube.ts'
 
 const AGAIN = 'mint again: the newest password is the one that counts'
 
@@ -158,6 +158,18 @@ const releaseRows = {
     reason: 'Conflict',
     message: `HelmRelease "${release}" was not synced, or in part: ${refusedSync(cause)}`,
     details: { name: release, group, kind: 'helmreleases' },
+  }),
+  projection_not_found: ({ name }, group) => ({
+    code: 404,
+    reason: 'NotFound',
+    message: `tenantprojections.${group} "${name}" not found`,
+    details: { name, group, kind: 'tenantprojections' },
+  }),
+  anchor_refused: ({ name, cause }, group) => ({
+    code: 409,
+    reason: 'Conflict',
+    message: `TenantProjection "${name}" was not published: ${refusedAnchor(cause)}`,
+    details: { name, group, kind: 'tenantprojections' },
   }),
 } satisfies Partial<{ readonly [R in Failure['reason']]: Row<R> }>
 

@@ -4,6 +4,7 @@ import { inTurns } from '../core/in-turns.ts'
 import { createOnceAtATime } from '../core/once-at-a-time.ts'
 import { ok, type Result } from '../core/result.ts'
 import { type SyncOutcome, type SyncTarget, sync } from '../credentials/sync.ts'
+import { createReconcileHinted } from './anchor-hinted.ts'
 import type { Hint } from './hint.ts'
 import type { Hinted } from './hinted.ts'
 import type { AppEnv, Services } from './services.ts'
@@ -18,11 +19,12 @@ const CONCURRENCY = 4
 const ALIVE_MS = 60_000
 
 /**
- * Syncs the releases that are hinted at, each once, and ticks if one of the hints is a tick. A burst of hints at one
- * release, replayed ones too, costs two syncs: the one that runs, and one after it.
+ * Syncs the releases that are hinted at, each once, ticks if one of the hints is a tick, and has CAs published that others
+ * are about. A burst of hints at one release, replayed ones too, costs two syncs: the one that runs, and one after it.
  */
 export function createSyncHinted(services: Services, tick: Tick): SyncHinted {
   const once = createOnceAtATime<Result<SyncOutcome>>({ now: services.deps.now, aliveMs: ALIVE_MS })
+  const reconcileHinted = createReconcileHinted(services)
 
   return async (c, hints) => {
     const targets = targetsOf(hints)
@@ -30,8 +32,9 @@ export function createSyncHinted(services: Services, tick: Tick): SyncHinted {
     const self = targets.length === 0 ? ok('') : await services.self()
     if (!self.ok) return { goesOn: false, failures: [self.failure] }
 
-    const failures: Failure[] = [...ticked.failures]
-    let { goesOn } = ticked
+    const reconciled = await reconcileHinted(c, hints)
+    const failures: Failure[] = [...ticked.failures, ...reconciled.failures]
+    let goesOn = ticked.goesOn || reconciled.goesOn
     await inTurns(targets, CONCURRENCY, async (target) => {
       const syncing = () => syncOne(services, c, target, self.value)
       const done = await once(`${target.namespace}/${target.release}`, syncing)

@@ -25,7 +25,7 @@ export const syncServicesWith = (services: SyncParts, later: Later): SyncService
 export const emitterOf = (services: Services, c: Context<AppEnv>) =>
   emitterWith(services, c.env.afterResponse)
 
-const emitterWith =
+export const emitterWith =
   ({ kube, deps }: Pick<SyncParts, 'kube' | 'deps'>, later: Later) =>
   (event: KubeEvent): void => {
     const sent = kube.createEvent(event, deps.now()).then((created) => {

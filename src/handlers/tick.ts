@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { Result } from '../core/result.ts'
+import { sweepAnchorsWith } from './anchor-services.ts'
 import type { Hinted } from './hinted.ts'
 import type { AppEnv, Services } from './services.ts'
 import { syncServicesOf } from './sync-services.ts'
@@ -12,8 +13,9 @@ const SWEEP_MS = 600_000
 type Swept = Result<unknown>
 
 /**
- * Sweeps: one at a time, and not again at once. A tick while one runs begins no other: what it may have passed over is
- * for the next tick. One too soon after another is answered as that one was, with its failure too.
+ * Sweeps, and has every CA published that is declared: one at a time, and not again at once. A tick while one runs begins
+ * no other: what it may have passed over is for the next tick. One too soon after another is answered as that one was,
+ * with its failure too.
  */
 export function createTick(services: Services): (c: Context<AppEnv>) => Promise<Hinted> {
   const { now } = services.deps
@@ -44,7 +46,10 @@ async function sweepNow(services: Services, c: Context<AppEnv>): Promise<Swept> 
   const signal = AbortSignal.timeout(SWEEP_MS)
   const swept = await services.sweep(syncServicesOf(services, c), { by: self.value, signal })
   if (!swept.ok) services.deps.log('warn', 'sweep_failed', { failure: swept.failure })
-  return swept
+  // Neither needs the other.
+  const published = await sweepAnchorsWith(services, c.env.afterResponse, { signal })
+  if (!published.ok) services.deps.log('warn', 'anchor_sweep_failed', { failure: published.failure })
+  return swept.ok ? published : swept
 }
 
 const hintedOf = (swept: Swept): Hinted => ({ goesOn: false, failures: swept.ok ? [] : [swept.failure] })

@@ -48,7 +48,7 @@ export async function listHelmReleases(
   return ok({ ...page.value, items: page.value.items.map(releaseOf) })
 }
 
-const listCallOf = ({ signal, limit, labelSelector, fieldSelector, continue: next }: ListOptions) => ({
+export const listCallOf = ({ signal, limit, labelSelector, fieldSelector, continue: next }: ListOptions) => ({
   signal,
   query: { labelSelector, fieldSelector, limit: limit?.toString(), continue: next },
 })
@@ -105,7 +105,8 @@ interface ListCall {
   readonly signal: AbortSignal | undefined
 }
 
-async function listPage(call: Caller, { kind, ...list }: ListCall): Promise<KubeResult<Page<Json>>> {
+/** One page of any list. Fails with `kube_expired` when the `continue` token is too old. */
+export async function listPage(call: Caller, { kind, ...list }: ListCall): Promise<KubeResult<Page<Json>>> {
   const answer = await call({ method: 'GET', maxBytes: MAX_LIST_BYTES, ...list })
   if (!answer.ok) return answer
   // An empty list of a typed resource has `items: null` in some releases.

@@ -1,11 +1,13 @@
 import type { Deps, Fetch } from '../core/deps.ts'
-import { isObject, type Json, own, textAt } from '../core/json.ts'
-import { fail, ok } from '../core/result.ts'
+import { isObject, type Json, own } from '../core/json.ts'
+import { ok } from '../core/result.ts'
 import { listDefinitions, listHelmReleases, listSecrets, releaseOf } from './adapter-lists.ts'
+import { guard, optional, releasePath, stored, writeOf } from './adapter-objects.ts'
+import { projectionsOf } from './adapter-projections.ts'
 import { reviewAccess, reviewToken, whoAmI } from './adapter-reviews.ts'
-import { type Caller, createCaller, type KubeResult, measured, senseless } from './call.ts'
+import { type Caller, createCaller, type KubeResult, measured } from './call.ts'
 import { eventOf } from './event.ts'
-import type { CallOptions, Kube, Preconditions, WriteOptions } from './kube.ts'
+import type { CallOptions, Kube } from './kube.ts'
 import { pathOf } from './names.ts'
 import type { Namespace, Secret, StoredSecret } from './objects.ts'
 
@@ -26,6 +28,7 @@ export function createKube({ fetch, timeoutMs, reportingInstance, ...deps }: Kub
   return {
     ...readsOf(call),
     ...writesOf(call),
+    ...projectionsOf(call),
     listDefinitions: (options) => listDefinitions(call, options?.signal),
     listSecrets: (namespace, options) => listSecrets(call, namespace, options),
     listHelmReleases: (namespace, options) => listHelmReleases(call, namespace, options),
@@ -48,9 +51,6 @@ export function createKube({ fetch, timeoutMs, reportingInstance, ...deps }: Kub
 
 const secretsPath = (namespace: string, ...name: readonly string[]): string =>
   pathOf('api', 'v1', 'namespaces', namespace, 'secrets', ...name)
-
-const releasePath = (namespace: string, name: string): string =>
-  pathOf('apis', 'helm.toolkit.fluxcd.io', 'v2', 'namespaces', namespace, 'helmreleases', name)
 
 type Reads = Pick<Kube, 'getHelmRelease' | 'getSecret' | 'getNamespace' | 'getConfigMap'>
 
@@ -115,41 +115,7 @@ function writesOf(call: Caller): Pick<Kube, 'createSecret' | 'updateSecret' | 'd
   }
 }
 
-/** An empty version, or "0", means "whatever is there" to the API server: a bug here would overwrite in silence. */
-function guard({ uid, resourceVersion }: Preconditions): void {
-  const isUnset = (value: string) => value === '' || value === '0'
-  if (isUnset(uid) || isUnset(resourceVersion)) {
-    throw new TypeError('a write needs the uid and the resourceVersion that were read')
-  }
-}
-
-const writeOf = ({ dryRun, signal }: WriteOptions) => ({
-  signal,
-  query: { dryRun: dryRun ? 'All' : undefined, fieldManager: 'mintonce' },
-})
-
 const namespaceOf = ({ metadata }: Secret): string => metadata.namespace ?? ''
-
-/** The object of an answer, as it was parsed, when it is of this kind and says which object it is. */
-function stored(
-  answer: KubeResult<Json>,
-  kind: string,
-  what: string,
-  isUnversioned = false,
-): KubeResult<Json> {
-  if (!answer.ok) return answer
-  const { value } = answer
-  const isIdentified =
-    textAt(value, 'kind') === kind &&
-    !!textAt(value, 'metadata', 'name') &&
-    !!textAt(value, 'metadata', 'uid') &&
-    (isUnversioned || !!textAt(value, 'metadata', 'resourceVersion'))
-  return isIdentified ? answer : fail(senseless(what))
-}
 
 const secretOf = (answer: KubeResult<Json>): KubeResult<StoredSecret> =>
   answer.ok ? ok(answer.value as unknown as StoredSecret) : answer
-
-function optional<T>(answer: KubeResult<T>): KubeResult<T | undefined> {
-  return !answer.ok && answer.failure.reason === 'kube_absent' ? ok(undefined) : answer
-}

@@ -6,15 +6,18 @@ import { isObject, type Json, parseJson } from '../core/json.ts'
 import { secondsBetween } from '../core/metrics.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
+import { timeLimit } from '../core/time-limit.ts'
 import { refusalOf } from './refusal.ts'
 
 /** One request to the Kubernetes API. */
 interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Absolute, made by `pathOf`. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
-  readonly body?: Json
+  readonly body?: Json | readonly unknown[]
+  /** Of the body, when it is not plain JSON. */
+  readonly contentType?: string
   readonly signal?: AbortSignal | undefined
   /** What it does, for messages and metrics: `get Secret`. Never with a name in it. */
   readonly what: string
@@ -24,6 +27,9 @@ interface Call {
 
 export type KubeResult<T> = Result<T, KubeFailure>
 export type Caller = (call: Call) => Promise<KubeResult<Json>>
+
+/** RFC 6902, section 6. */
+export const JSON_PATCH = 'application/json-patch+json'
 
 /** In the cluster this is the API server's name; elsewhere the seam maps it to an address. */
 const KUBE_ORIGIN = 'https://kubernetes.default.svc'
@@ -38,14 +44,15 @@ export const MAX_LIST_BYTES = 32 * 1024 * 1024
  */
 export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
   return async (call) => {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout])
+    const { signal, end } = timeLimit(timeoutMs, call.signal)
     const request = requestOf(call, signal)
     try {
       signal.throwIfAborted()
       return await Promise.race([exchange(fetch, request, call), whenAborted(signal)])
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
+    } finally {
+      end()
     }
   }
 }
@@ -81,18 +88,19 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
-function requestOf({ method, path, query = {}, body }: Call, signal: AbortSignal): Request {
-  const url = new URL(path, KUBE_ORIGIN)
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, value)
-  }
-  return new Request(url, {
+function requestOf(
+  { method, path, query = {}, body, contentType = 'application/json' }: Call,
+  signal: AbortSignal,
+): Request {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  return new Request(`${KUBE_ORIGIN}${path}${search}`, {
     method,
     redirect: 'manual',
     signal,
     headers: {
       Accept: 'application/json',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(body === undefined ? {} : { 'Content-Type': contentType }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })

@@ -7,6 +7,7 @@ import type {
   Namespace,
   Secret,
   StoredSecret,
+  TenantProjection,
 } from './objects.ts'
 
 /** Every call carries a time limit of its own; `signal` ends it earlier. */
@@ -94,6 +95,21 @@ export interface Kube {
     namespace: string | undefined,
     options: ListOptions,
   ) => Promise<Result<Page<HelmRelease>>>
+  readonly getTenantProjection: (
+    namespace: string,
+    name: string,
+    options?: CallOptions,
+  ) => Promise<Result<TenantProjection | undefined>>
+  /** One page of the TenantProjections of a namespace, or of all when it is undefined. Fails as lists do. */
+  readonly listTenantProjections: (
+    namespace: string | undefined,
+    options: ListOptions,
+  ) => Promise<Result<Page<TenantProjection>>>
+  /** A PUT of the status alone, guarded by the object's own uid and resourceVersion. */
+  readonly updateTenantProjectionStatus: (
+    projection: TenantProjection,
+    options?: WriteOptions,
+  ) => Promise<Result<TenantProjection>>
   /** `data` of a ConfigMap. */
   readonly getConfigMap: (
     namespace: string,

@@ -55,6 +55,15 @@ export interface ApplicationDefinition {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
+/** `internal.cozystack.io/v1alpha1`. */
+export interface TenantProjection {
+  readonly apiVersion: 'internal.cozystack.io/v1alpha1'
+  readonly kind: 'TenantProjection'
+  readonly metadata: ObjectMeta & { readonly uid: string; readonly resourceVersion: string }
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly status?: Readonly<Record<string, unknown>>
+}
+
 /** `events.k8s.io/v1`. */
 export interface KubeEvent {
   readonly type: 'Normal' | 'Warning'

@@ -66,19 +66,33 @@ function forbidden({ call, status }: Refusal): KubeFailure {
  */
 function notFound({ call, status }: Refusal): KubeFailure {
   const missing = reasonOf(status) === 'NotFound' ? textAt(status, 'details', 'name') : undefined
-  const named = call.method === 'POST' ? undefined : call.path.split('/').at(-1)
+  const named = call.method === 'POST' ? undefined : namedIn(call.path)
   const namespace = call.method === 'GET' ? undefined : namespaceOf(call.path)
   if (missing !== undefined && (missing === named || missing === namespace)) return { reason: 'kube_absent' }
   return { reason: 'kube_not_served', groupVersion: groupVersionOf(call.path) }
 }
 
+/** The object that a path names, or whose subresource. */
+const namedIn = (path: string): string | undefined =>
+  /\/namespaces\/[^/]+\/[^/]+\/([^/]+)(?:\/[^/]+)?$/.exec(path)?.[1] ?? path.split('/').at(-1)
+
 /** `k8s.io/kubernetes/pkg/apis/core/validation` ValidateSecretUpdate: data of an immutable Secret. */
 function invalid(refusal: Refusal): KubeFailure {
+  if (isUnapplied(refusal)) return { reason: 'kube_conflict' }
   const isImmutable = hasCause(refusal.status, (cause) =>
     /field is immutable when `immutable` is set/.test(textAt(cause, 'message') ?? ''),
   )
   return isImmutable ? { reason: 'kube_immutable' } : kubeInvalid(refusal)
 }
+
+/**
+ * A JSON patch that does not apply, because of a failed `test` or of a place that is not there: 422 that names neither
+ * an object nor a field (`k8s.io/apiserver/pkg/endpoints/handlers/patch.go`, applyJSPatch).
+ */
+const isUnapplied = ({ call, status }: Refusal): boolean =>
+  call.method === 'PATCH' &&
+  at(status, 'details', 'name') === undefined &&
+  at(status, 'details', 'causes') === undefined
 
 /** Delta seconds (RFC 9110, section 10.2.3); kube-apiserver never sends a date. */
 function secondsOf(retryAfter: string | null): number | undefined {

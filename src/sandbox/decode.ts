@@ -1,5 +1,6 @@
 import { isObject, type Json, own, parseJson, textAt } from '../core/json.ts'
 import { ok } from '../core/result.ts'
+import { configMapContent } from './config-maps.ts'
 import { eventContent } from './events.ts'
 import { readMetadata } from './metadata.ts'
 import { apiVersionOf, type Metadata, type ResourceType, type SentObject } from './objects.ts'
@@ -15,6 +16,7 @@ type ReadContent = (sent: Json) => { readonly content: Json } | { readonly probl
 
 const READERS: Readonly<Record<string, ReadContent>> = {
   Secret: secretContent,
+  ConfigMap: configMapContent,
   Event: eventContent,
   ResourceQuota: quotaContent,
   ClusterRole: roleContent,

@@ -52,8 +52,8 @@ export interface ResourceType {
   readonly fields: readonly string[]
   /** Of a CustomResourceDefinition: generation, no update without a resourceVersion, kinds inside lists. */
   readonly custom: boolean
-  /** The `status` of a new object, for a type that has one which only its subresource writes. */
-  readonly newStatus: object | undefined
+  /** The `status` of a new object, for a type that has one which only its subresource writes; null: none at first. */
+  readonly newStatus: object | null | undefined
   /** A PUT to a name that is not there creates (`AllowCreateOnUpdate` in `pkg/registry`). */
   readonly createdByUpdate: boolean
 }
@@ -139,6 +139,8 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
   core('serviceaccounts', 'ServiceAccount', ['secrets', 'imagePullSecrets', 'automountServiceAccountToken']),
   core('configmaps', 'ConfigMap', ['data', 'binaryData', 'immutable']),
   QUOTAS,
+  // Only what is read of one: no defaults are filled in, and nothing runs it.
+  { ...core('pods', 'Pod', ['spec', 'status']), newStatus: { phase: 'Pending', qosClass: 'BestEffort' } },
   {
     ...CUSTOM,
     group: 'helm.toolkit.fluxcd.io',
@@ -148,6 +150,15 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
     namespaced: true,
     fields: ['spec', 'status'],
     newStatus: { observedGeneration: -1 },
+  },
+  {
+    ...CUSTOM,
+    group: 'internal.cozystack.io',
+    plural: 'tenantprojections',
+    kind: 'TenantProjection',
+    namespaced: true,
+    fields: ['spec', 'status'],
+    newStatus: null,
   },
   DEFINITIONS,
   CLUSTER_ROLES,

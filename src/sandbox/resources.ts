@@ -2,6 +2,7 @@ import { isObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import { aggregateRoles, collectGarbage, emptyNamespaces } from './controllers.ts'
 import { decodeBody, decodeObject, mediaTypeOf, parseBody } from './decode.ts'
+import { jsonPatch } from './json-patch.ts'
 import { type Lister, listOf } from './list.ts'
 import { DEFINITIONS, QUOTAS, type ResourceType, type StoredObject } from './objects.ts'
 import { readDeleteOptions, readDryRun } from './options.ts'
@@ -98,19 +99,25 @@ function onUpdate(cluster: Cluster, request: ResourceRequest): Outcome<Response>
   return body.ok ? write(cluster, request, body.value, dryRun.value) : body
 }
 
+type ApplyPatch = (target: unknown, patch: unknown) => Outcome<unknown>
+
+const PATCHES: ReadonlyMap<string, ApplyPatch> = new Map<string, ApplyPatch>([
+  ['application/merge-patch+json', (target, patch) => ok(mergePatch(target, patch))],
+  ['application/json-patch+json', jsonPatch],
+])
+
 function onPatch(cluster: Cluster, request: ResourceRequest): Outcome<Response> {
   const { type, namespace, name, text, contentType } = request
-  if (mediaTypeOf(contentType) !== 'application/merge-patch+json') {
-    return unsupportedMediaType('415: Unsupported Media Type', {})
-  }
+  const apply = PATCHES.get(mediaTypeOf(contentType))
+  if (apply === undefined) return unsupportedMediaType('415: Unsupported Media Type', {})
   const dryRun = readDryRun('PatchOptions', request.query)
   if (!dryRun.ok) return dryRun
   const patch = parseBody(type.kind, text)
   if (!patch.ok) return patch
   const old = cluster.store.find(type, namespace, name)
-  return old === undefined
-    ? notFound(type, name)
-    : write(cluster, request, mergePatch(old, patch.value), dryRun.value)
+  if (old === undefined) return notFound(type, name)
+  const patched = apply(old, patch.value)
+  return patched.ok ? write(cluster, request, patched.value, dryRun.value) : patched
 }
 
 function write(

@@ -15,7 +15,7 @@ import { create, update } from './write.ts'
 
 /**
  * The part of the Kubernetes API that this project uses, in memory, behind the seam that reaches a real one. Schemas of
- * custom resources are not checked, there is no watch, and JSON merge patch is the only patch.
+ * custom resources are not checked, there is no watch, and patches are JSON merge patches and JSON patches.
  */
 export interface Sandbox {
   /** As somebody, with the rights that RBAC gives them. */

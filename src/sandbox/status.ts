@@ -30,6 +30,10 @@ const detailsOf = ({ group, plural }: Named, name: string) => ({
 
 export const badRequest = (message: string): Refused => refused(400, 'BadRequest', message)
 
+/** A JSON patch that does not apply: it says neither where nor why. */
+export const unapplied = (): Refused =>
+  refused(422, 'Invalid', 'the server rejected our request due to an error in our request', {})
+
 /** An error that no layer of the API server has turned into a Status: 500 without a reason. */
 export const internalError = (message: string): Refused => ({ ok: false, refusal: { code: 500, message } })
 

@@ -1,6 +1,7 @@
 import type { Cause } from '../core/failure.ts'
 import { isSameJson } from '../core/json.ts'
 import { ok } from '../core/result.ts'
+import { configMapCauses } from './config-maps.ts'
 import { eventCauses } from './events.ts'
 import { metadataCauses, metadataChangeCauses } from './metadata.ts'
 import { checkNamespace, newNamespace } from './namespaces.ts'
@@ -73,7 +74,8 @@ function bornAs(store: Store, type: ResourceType, sent: SentObject, name: string
     ...metadata
   } = sent.metadata
   const object = {
-    ...(type.newStatus === undefined ? sent : { ...rest, status: type.newStatus }),
+    ...(type.newStatus === undefined ? sent : rest),
+    ...(type.newStatus ? { status: type.newStatus } : {}),
     metadata: {
       ...metadata,
       name,
@@ -179,7 +181,9 @@ function withContent(type: ResourceType, old: StoredObject, sent: SentObject): S
   const { status, spec } = old
   const metadata = { ...sent.metadata, ...fixed(old.metadata) }
   if (type.kind === 'Namespace') return newNamespace({ ...sent, metadata, spec, status })
-  return { ...sent, metadata, ...(type.newStatus !== undefined && status !== undefined ? { status } : {}) }
+  if (type.newStatus === undefined) return { ...sent, metadata }
+  const { status: _sent, ...rest } = sent
+  return { ...rest, metadata, ...(status === undefined ? {} : { status }) } as StoredObject
 }
 
 function withStatus(old: StoredObject, { status }: SentObject): StoredObject {
@@ -232,5 +236,6 @@ function contentCauses(
 ): readonly Cause[] {
   if (kind === 'Event') return eventCauses(object, metadata)
   if (kind === 'Secret') return [...metadata, ...secretCauses(object, old)]
+  if (kind === 'ConfigMap') return [...metadata, ...configMapCauses(object, old)]
   return group === 'rbac.authorization.k8s.io' ? [...metadata, ...roleCauses(object, old)] : metadata
 }

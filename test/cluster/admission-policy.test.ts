@@ -60,6 +60,23 @@ describe('the function does not create', () => {
     expect(await asAdmin('GET', `${SECRETS}/${name}`)).toMatchObject({ status: 404 })
   })
 
+  test.each([
+    ['the key beside the CA', { 'ca.crt': 'Y2E=', 'ca.key': 'a2V5' }],
+    ['another key alone', { 'tls.crt': 'Y2E=' }],
+  ])('a CA of an application with %s', async (_, data) => {
+    const more = { ...secret('more.tenant-ca', 'Opaque'), data }
+    const message = expect.stringContaining(
+      'mintonce may write nothing but ca.crt into a Secret named *.tenant-ca, and more.tenant-ca would hold more',
+    )
+    expect(await asFunction('POST', SECRETS, more)).toMatchObject({ status: 422, message })
+    expect(await asAnother('POST', `${SECRETS}?dryRun=All`, more)).toMatchObject({ status: 201 })
+  })
+
+  test('a CA as text that the API server encodes, beside which there is something else', async () => {
+    const plain = { ...secret('plain.tenant-ca', 'Opaque'), stringData: { 'ca.key': 'key' } }
+    expect(await asFunction('POST', SECRETS, plain)).toMatchObject({ status: 422 })
+  })
+
   test('a Secret whose name is generated', async () => {
     const { name: _, ...metadata } = secret('', ACCOUNT).metadata
     const generated = { ...secret('', ACCOUNT), metadata: { ...metadata, generateName: 'orders.account' } }
@@ -92,6 +109,21 @@ describe('the function changes', () => {
     const retyped = secret('retyped.account', TOKEN)
     expect(await asFunction('PUT', `${SECRETS}/retyped.account`, retyped)).toMatchObject({ status: 422 })
     expect(await asAdmin('GET', `${SECRETS}/retyped.account`)).toMatchObject({ type: ACCOUNT })
+  })
+
+  test('nothing into a CA but the one key, whatever somebody else has put there', async () => {
+    const path = `${SECRETS}/grown.tenant-ca`
+    const grown = {
+      ...secret('grown.tenant-ca', 'Opaque'),
+      data: { 'ca.crt': 'Y2E=', 'ca.key': 'a2V5' },
+    }
+    await asAdmin('POST', SECRETS, grown)
+    expect(
+      await asFunction('PUT', path, { ...grown, metadata: { ...grown.metadata, labels: { a: 'b' } } }),
+    ).toMatchObject({
+      status: 422,
+    })
+    expect(await asFunction('PUT', path, secret('grown.tenant-ca', 'Opaque'))).toMatchObject({ status: 200 })
   })
 
   test('nothing by a patch', async () => {
@@ -156,7 +188,7 @@ const SURROUNDINGS: readonly object[] = [
   },
 ]
 
-/** A token Secret is for the ServiceAccount `victim`. */
+/** A token Secret is for the ServiceAccount `victim`. What a type must hold is there, so that the policy has the word. */
 const secret = (name: string, type: string | undefined) => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -166,7 +198,10 @@ const secret = (name: string, type: string | undefined) => ({
     annotations: type === TOKEN ? { 'kubernetes.io/service-account.name': 'victim' } : {},
   },
   ...(type && { type }),
-  data: { username: 'd2Vi', password: 'b2xk' },
+  data:
+    name.endsWith('.tenant-ca') && type === 'Opaque'
+      ? { 'ca.crt': 'Y2E=' }
+      : { username: 'd2Vi', password: 'b2xk' },
 })
 
 interface Answer {

@@ -11,14 +11,19 @@ export const SERVICE_HOST = `${FUNCTION.name}.${FUNCTION.namespace}.svc`
  * for, and waits until it does. There is no cluster network: the Service is a name for localhost. Throws what kubectl
  * complains about, with the condition that the APIService is in.
  */
-export async function registerApiService(plane: ControlPlane, port: number, group: string): Promise<void> {
+export async function registerApiService(
+  plane: ControlPlane,
+  port: number,
+  group: string,
+  service: { readonly namespace: string; readonly name: string } = FUNCTION,
+): Promise<void> {
   const apiService = `${VERSION}.${group}`
   await plane.apply([
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: FUNCTION.namespace } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: service.namespace } },
     {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: FUNCTION,
+      metadata: service,
       spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
     },
     {
@@ -31,7 +36,7 @@ export async function registerApiService(plane: ControlPlane, port: number, grou
         groupPriorityMinimum: 1000,
         versionPriority: 15,
         caBundle: Buffer.from(plane.ca).toString('base64'),
-        service: { ...FUNCTION, port },
+        service: { ...service, port },
       },
     },
   ])

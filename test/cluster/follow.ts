@@ -23,7 +23,7 @@ export interface Followed {
   readonly remove: () => Promise<void>
 }
 
-const COPIED = ['deploy', 'knative', 'docs', 'bin', 'package.json']
+const COPIED = ['deploy', 'knative', 'docs', 'bin', 'examples', 'package.json']
 const LINKED = ['src', 'node_modules']
 const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
 import { eventually } from './eventually.ts'
-import { build } from './shipped.ts'
+import { buildOverlay } from './shipped.ts'
 
 const TENANT = 'tenant-acme'
 const RBAC = 'rbac.authorization.k8s.io'
@@ -9,7 +9,9 @@ const RBAC = 'rbac.authorization.k8s.io'
 let plane: ControlPlane
 beforeAll(async () => {
   plane = await startControlPlane()
-  await plane.apply(await build('deploy/base', plane))
+  await plane.apply(
+    await buildOverlay({ resources: ['deploy/base'], components: ['deploy/trust-anchor'] }, plane),
+  )
 })
 
 afterAll(() => plane?.stop())
@@ -35,6 +37,10 @@ describe('the function', () => {
     ['core.cozystack.io', 'credentials', []],
     ['core.cozystack.io', 'credentials/mint', []],
     ['core.cozystack.io', 'helmreleases/sync', []],
+    ['core.cozystack.io', 'tenantprojections/sync', []],
+    ['internal.cozystack.io', 'tenantprojections', ['get', 'list']],
+    ['internal.cozystack.io', 'tenantprojections/status', ['update']],
+    ['internal.cozystack.io', 'tenantprojections/finalizers', []],
     ['rbac.authorization.k8s.io', 'clusterroles', []],
     ['rbac.authorization.k8s.io', 'clusterrolebindings', []],
     ['admissionregistration.k8s.io', 'validatingadmissionpolicies', []],
@@ -78,6 +84,10 @@ describe.each(['core.cozystack.io', 'credentials.cozystack.io'])('of %s', (group
     expect(await on('credentials/revoke')).toEqual(onMint)
     expect(await on('helmreleases/sync')).toEqual(onMint)
     expect(await on('helmreleases')).toEqual([])
+    // Who may declare what is published may publish anything.
+    expect(await on('tenantprojections/sync')).toEqual([])
+    const declarations = { group: 'internal.cozystack.io', resource: 'tenantprojections', namespace: TENANT }
+    expect(await allowedVerbs(who, declarations)).toEqual([])
     expect(await allowedVerbs(who, { group: '', resource: 'secrets', namespace: TENANT })).toEqual([])
     expect(await allowedVerbs(who, { group, resource: 'credentials', namespace: 'tenant-other' })).toEqual([])
   })

@@ -19,6 +19,9 @@ interface Overlay {
   readonly resources: readonly string[]
   readonly components?: readonly string[]
   readonly images?: readonly object[]
+  readonly patches?: readonly object[]
+  /** Beside the overlay, by name: a resource may be one of them. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 interface Kustomization {
@@ -73,13 +76,15 @@ export async function build(folder: string, plane: Pick<ControlPlane, 'kubectl'>
 
 /** The same of an overlay: paths go from the root of the repository, and `crd.yaml` is the platform's definition. */
 export async function buildOverlay(
-  { resources, components = [], ...more }: Overlay,
+  { resources, components = [], files = {}, ...more }: Overlay,
   plane: Pick<ControlPlane, 'kubectl'>,
 ): Promise<string> {
   const overlay = await mkdtemp(join(tmpdir(), 'mintonce-overlay.'))
   try {
     await cp(DEFINITION_CRD, join(overlay, 'crd.yaml'))
-    const from = (path: string) => (path === 'crd.yaml' ? path : relative(overlay, join(ROOT, path)))
+    for (const [name, text] of Object.entries(files)) await writeFile(join(overlay, name), text)
+    const isHere = (path: string) => path === 'crd.yaml' || Object.hasOwn(files, path)
+    const from = (path: string) => (isHere(path) ? path : relative(overlay, join(ROOT, path)))
     const kustomization = { ...more, resources: resources.map(from), components: components.map(from) }
     await writeFile(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization))
     return await kustomize(overlay, plane)

@@ -1,7 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveCommand } from '../cli/command.ts'
 import type { Backend } from '../contract/backend.ts'
@@ -12,6 +8,7 @@ import { decode } from '../contract/kube.ts'
 import { answerOf, createTenant, type Tenant } from '../contract/tenant.ts'
 import { accepts } from '../contract/verify.ts'
 import { execKubeconfig } from '../helpers/exec-kubeconfig.ts'
+import { startIssuer } from '../helpers/oidc-issuer.ts'
 
 const CREDENTIAL = 'postgres-orders.web'
 
@@ -66,7 +63,7 @@ describe('mintonce dev in front of a cluster', () => {
 
 describe('a person with a token of an OIDC issuer', () => {
   test('TOK-14: whose certificate comes from a CA of its own mints, by the groups of the token', async () => {
-    const issuer = await startIssuer()
+    const issuer = await startIssuer(api.plane)
     const backend = await nodeProcess(
       { ...api, stop: async () => undefined },
       {
@@ -100,7 +97,7 @@ describe('a person with a token of an OIDC issuer', () => {
       expect(refusals.map(({ status }) => status)).toEqual([403, 401, 401, 401])
     } finally {
       await backend.stop()
-      issuer.server.close()
+      issuer.stop()
     }
   })
 })
@@ -126,28 +123,3 @@ const bindingOf = (group: string) => ({
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mintonce:mint' },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
 })
-
-/** Discovery and one key, over TLS that only the cluster's CA vouches for. */
-async function startIssuer() {
-  const { certFile, keyFile } = await api.plane.serverCertificateFor(['localhost'])
-  const { privateKey, publicKey } = await generateKeyPair('ES256')
-  const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }]
-  const server: Server = createServer(
-    { cert: await readFile(certFile), key: await readFile(keyFile) },
-    (request, response) => {
-      const body = request.url === '/keys' ? { keys } : { issuer: url, jwks_uri: `${url}/keys` }
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
-    },
-  )
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const url = `https://localhost:${(server.address() as AddressInfo).port}`
-  const sign = (claims: Readonly<Record<string, unknown>>) => {
-    const now = Math.floor(Date.now() / 1000)
-    return new SignJWT({ iss: url, aud: 'kubernetes', iat: now, exp: now + 300, ...claims })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-      .sign(privateKey)
-  }
-  return { server, url, sign }
-}

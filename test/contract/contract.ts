@@ -17,6 +17,7 @@ import { sources } from './suite/sources.ts'
 import { surroundings } from './suite/surroundings.ts'
 import { sync } from './suite/sync.ts'
 import { syncUndeclared } from './suite/sync-undeclared.ts'
+import { trustAnchors } from './suite/trust-anchors.ts'
 import { createTenant, type Tenant } from './tenant.ts'
 
 /** What a suite works with: the function under test, and a new tenant whenever it asks for one. */
@@ -35,6 +36,7 @@ export function contract(name: string, start: () => Promise<Backend>): void {
     requests(context)
     discovery(context)
     hints(context)
+    trustAnchors(context)
   })
 }
 

@@ -27,7 +27,7 @@ export async function applyForeignCrds({
 }: Pick<ControlPlane, 'apply' | 'kubectl'>): Promise<void> {
   const folders = [
     join(await knativeServing(), 'config/core/300-resources'),
-    join(await certManager(), 'deploy/crds'),
+    join(await released(CERT_MANAGER, CERT_MANAGER_SUM), 'deploy/crds'),
     await fluxNotificationCrds(),
   ]
   const texts = await Promise.all([...folders.map(readManifests), readFile(KNATIVE_EVENTING, 'utf8')])
@@ -43,13 +43,13 @@ async function readManifests(folder: string): Promise<readonly string[]> {
 const knativeServing = async (): Promise<string> =>
   (await download('knative.dev/serving', KNATIVE_MODULE)).Dir
 
-async function certManager(): Promise<string> {
+/** The folder of a module's files, of one version. Throws when the files are not those of the checksum. */
+export async function released(module: string, sum: string): Promise<string> {
   // Outside of every module: the versions that another one needs have no say here.
   const outside = await mkdtemp(join(tmpdir(), 'mintonce-module.'))
   try {
-    const { Dir, Sum } = await download(CERT_MANAGER, outside)
-    if (Sum !== CERT_MANAGER_SUM)
-      throw new Error(`${CERT_MANAGER} is ${Sum}, and ${CERT_MANAGER_SUM} was expected`)
+    const { Dir, Sum } = await download(module, outside)
+    if (Sum !== sum) throw new Error(`${module} is ${Sum}, and ${sum} was expected`)
     return Dir
   } finally {
     await rm(outside, { recursive: true })

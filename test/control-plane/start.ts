@@ -20,7 +20,10 @@ interface StartOptions {
   readonly apiServerFlags?: readonly string[]
 }
 
-const APPLICATION_DEFINITION_CRD = join(import.meta.dirname, 'crd-applicationdefinition.yaml')
+/** The platform's own. */
+const PLATFORM_CRDS = ['crd-applicationdefinition.yaml', 'crd-tenantprojection.yaml'].map((name) =>
+  join(import.meta.dirname, name),
+)
 const FOLDER_PREFIX = 'mintonce-control-plane.'
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 50
@@ -92,7 +95,7 @@ async function applyDefinitions(
   { apply, kubectl }: Omit<ControlPlane, 'stop'>,
   binaries: Binaries,
 ): Promise<void> {
-  const files = [binaries.helmReleaseCrd, APPLICATION_DEFINITION_CRD]
+  const files = [binaries.helmReleaseCrd, ...PLATFORM_CRDS]
   const manifests = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   await apply(manifests.join('\n---\n'))
   await definitionsAreServed({ kubectl })

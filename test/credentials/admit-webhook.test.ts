@@ -28,7 +28,7 @@ const release = (values: object): HelmRelease => {
 /** Admission of a kind with a webhook that does not answer, of a release that is stored or not. */
 function admission(block: object, stored: HelmRelease | undefined) {
   const rules = parseRules(definitionWith(block), CALLED)
-  const definitions = { kinds: ['Postgres'], rulesFor: () => rules }
+  const definitions = { kinds: ['Postgres'], rulesFor: () => rules, secretsOf: () => undefined }
   const { kube, called } = scriptedKube({
     getNamespace: async () => ok({ metadata: { name: 'tenant-acme', uid: 'n' } } as Namespace),
     getHelmRelease: async () => ok(stored),

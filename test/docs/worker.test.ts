@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { bundleWorker, RUNTIME } from '../../dev/bundle-worker.ts'
+import { BUNDLE, bundleWorker, RUNTIME } from '../../dev/bundle-worker.ts'
 import { bindingTo } from '../../dev/kube-binding.ts'
 import { answersTo, ROOT, serveWorker } from '../cli/command.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
@@ -78,6 +78,7 @@ test('the worker between the function and a cluster passes on what it is asked',
         name: 'mintonce',
         modules: true,
         script: await bundleWorker(),
+        scriptPath: BUNDLE,
         compatibilityDate: RUNTIME.compatibilityDate,
         compatibilityFlags: [...RUNTIME.compatibilityFlags],
         bindings: { KUBE_TOKEN: 'of-the-function', MINTONCE_LOG_LEVEL: 'error' },

@@ -18,6 +18,7 @@ export interface Programs {
   readonly redisCli: string
   readonly redisServer: string
   readonly nginx: string
+  readonly curl: string
   readonly natsServer: string
   readonly rabbitmqServer: string
   readonly epmd: string
@@ -38,6 +39,7 @@ const WANTED: Readonly<Record<keyof Programs, readonly [program: string, debianP
   redisCli: ['redis-cli', 'redis-tools'],
   redisServer: ['redis-server', 'redis-server'],
   nginx: ['nginx', 'nginx'],
+  curl: ['curl', 'curl'],
   natsServer: ['nats-server', 'nats-server'],
   rabbitmqServer: ['rabbitmq-server', 'rabbitmq-server'],
   epmd: ['epmd', 'erlang-base'],

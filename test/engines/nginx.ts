@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { rename, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import type { KeyPair } from '../control-plane/certificates.ts'
 import { command } from '../control-plane/command.ts'
 import { freePorts } from '../control-plane/ports.ts'
 import type { Engine } from './engine.ts'
@@ -54,8 +57,39 @@ export async function startNginx(): Promise<Engine> {
   })
 }
 
+/** A web server with TLS and this certificate, which answers 204. */
+export interface WebServer {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+export async function startTlsNginx(pair: KeyPair): Promise<WebServer> {
+  const { nginx } = await installEngines()
+  const [port = 0] = await freePorts(1)
+  return inPlace('nginx', async (place) => {
+    const { certFile, keyFile } = await place.giveCopy(pair)
+    const config = join(place.folder, 'nginx.conf')
+    const lines = [
+      `listen 127.0.0.1:${port} ssl;`,
+      `ssl_certificate ${certFile};`,
+      `ssl_certificate_key ${keyFile};`,
+      'location / { return 204; }',
+    ]
+    await writeFile(config, around(place.folder, lines.join('\n')), { mode: 0o644 })
+    await place.serve(nginx, ['-p', place.folder, '-c', config, '-e', 'stderr'], {
+      answers: () => listensAt(port),
+    })
+    return { url: `https://localhost:${port}/`, stop: place.close }
+  })
+}
+
+async function listensAt(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect').finally(() => socket.destroy())
+}
+
 /** One process, so that it ends with the process that was started. */
-const configuration = (folder: string, port: number): string => `
+const around = (folder: string, server: string): string => `
 daemon off;
 master_process off;
 pid ${folder}/nginx.pid;
@@ -69,11 +103,18 @@ http {
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
   server {
+${server}
+  }
+}
+`
+
+const configuration = (folder: string, port: number): string =>
+  around(
+    folder,
+    `
     listen 127.0.0.1:${port};
     auth_basic "test";
     auth_basic_user_file ${folder}/users;
     location / { try_files /nothing @in; }
-    location @in { return 204; }
-  }
-}
-`
+    location @in { return 204; }`,
+  )

@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { removeAbandoned } from '../control-plane/cache.ts'
+import type { KeyPair } from '../control-plane/certificates.ts'
 import { succeed } from '../control-plane/command.ts'
 import { type Daemon, onProcessEnd, startDaemon } from '../control-plane/daemon.ts'
 
@@ -12,6 +13,8 @@ export interface Place {
   readonly folder: string
   /** Makes a file in the folder the server's own, when the server has another user than we. */
   readonly give: (path: string) => Promise<void>
+  /** A copy of a certificate and its key in the folder, the server's own. */
+  readonly giveCopy: (pair: KeyPair) => Promise<KeyPair>
   /** Runs a program to its end as the server's user, in the folder. Answers its output, throws its complaint. */
   readonly run: (program: string, args: readonly string[]) => Promise<string>
   /** Starts the server and waits until it answers. */
@@ -57,6 +60,15 @@ async function openPlace(name: string): Promise<Place> {
   return {
     folder,
     give,
+    giveCopy: async ({ certFile, keyFile }) => {
+      const copy = async (file: string) => {
+        const path = join(folder, basename(file))
+        await writeFile(path, await readFile(file), { mode: 0o600 })
+        await give(path)
+        return path
+      }
+      return { certFile: await copy(certFile), keyFile: await copy(keyFile) }
+    },
     run: (program, args) => succeed(asOwner[0], [...asOwner.slice(1), program, ...args]),
     async serve(program, args, manners) {
       quit = manners.quit

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { KeyPair } from '../control-plane/certificates.ts'
 import { command, type Finished } from '../control-plane/command.ts'
 import { freePorts } from '../control-plane/ports.ts'
 import type { Engine } from './engine.ts'
@@ -12,8 +13,17 @@ const ADMIN = 'postgres'
 /** The server's answer, and the client's own to a demand for a password when it was given an empty one. */
 const REFUSED = /password authentication failed for user|fe_sendauth: no password supplied/
 
+/** An engine, and how somebody else reaches it: psql, with this host, port and database. */
+export interface Postgres extends Engine {
+  readonly psql: string
+  readonly address: string
+  readonly port: number
+  /** From the next connection on it has TLS, with this certificate. */
+  readonly serveTls: (pair: KeyPair) => Promise<void>
+}
+
 /** PostgreSQL. Every way in demands SCRAM-SHA-256, also of its administrator; there is no socket beside TCP. */
-export async function startPostgres(): Promise<Engine> {
+export async function startPostgres(): Promise<Postgres> {
   const { initdb, pgCtl, postgres, psql } = await installEngines()
   const [port = 0] = await freePorts(1)
   return inPlace('postgres', async (place) => {
@@ -30,6 +40,10 @@ export async function startPostgres(): Promise<Engine> {
 
     return {
       name: 'PostgreSQL',
+      psql,
+      address: `-h 127.0.0.1 -p ${port} -d postgres`,
+      port,
+      serveTls: async (pair) => void (await asAdmin(tlsStatements(await place.giveCopy(pair)))),
       version: await asAdmin('SHOW server_version'),
       apply: async (username, stored) => void (await asAdmin(roleStatements(username, stored))),
       async login(username, password) {
@@ -55,6 +69,15 @@ function serverFlags(data: string, port: number): readonly string[] {
   const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: '', fsync: 'off' }
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
+
+/** Settings that a running server takes over; the statements do not wait for it. */
+const tlsStatements = ({ certFile, keyFile }: KeyPair): string =>
+  [
+    `ALTER SYSTEM SET ssl_cert_file = ${literal(certFile)};`,
+    `ALTER SYSTEM SET ssl_key_file = ${literal(keyFile)};`,
+    'ALTER SYSTEM SET ssl = on;',
+    'SELECT pg_reload_conf();',
+  ].join('\n')
 
 /** The statements that CloudNativePG sends for a managed role: it passes a SCRAM verifier on as it is. */
 function roleStatements(username: string, stored: string): string {

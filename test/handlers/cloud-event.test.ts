@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/core/text.ts'
-import { headerAttribute, parseCloudEvents } from '../../src/handlers/cloud-event.ts'
+import { type CloudEvent, headerAttribute, parseCloudEvents } from '../../src/handlers/cloud-event.ts'
 import { hintIn } from '../../src/handlers/hint.ts'
 import { binary, reference, structured } from '../helpers/cloud-events.ts'
 
@@ -8,12 +8,12 @@ const parse = (headers: Readonly<Record<string, string>>, body: string) =>
   parseCloudEvents(new Headers(headers), utf8(body))
 
 /** What is made of the one event of a request: undefined when it means nothing here. */
-function hintOf(headers: Readonly<Record<string, string>>, body: string) {
+function hintOf(headers: Readonly<Record<string, string>>, body: string, anchors = false) {
   const events = parse(headers, body)
   if (!events.ok) return events.failure.reason
   const [event] = events.value
   if (event === undefined) return 'no event'
-  const hint = hintIn(event)
+  const hint = hintIn(event, { anchors })
   return hint.ok ? hint.value : hint.failure.reason
 }
 
@@ -97,6 +97,67 @@ test.each(['../b', 'a/b', 'A', '', 'a b', 'x'.repeat(254), 'a%2fb', 'é', 'a\nb'
     expect(named({ namespace: name })).toBe('request_malformed')
   },
 )
+
+describe('where CAs are published', () => {
+  const hintAbout = (type: string, more: object) =>
+    hintOf(STRUCTURED, JSON.stringify(structured(`dev.knative.apiserver.${type}`, more)), true)
+  const PROJECTION = { apiVersion: 'internal.cozystack.io/v1alpha1', kind: 'TenantProjection' }
+  const SECRET = { apiVersion: 'v1', kind: 'Secret' }
+  const NAMED = { namespace: 'tenant-acme', name: 'postgres-orders-ca' }
+  const ATTRIBUTES = { kind: 'Secret', apiversion: 'v1', ...NAMED }
+  const SOURCE = { is: 'secret', target: { namespace: 'tenant-acme', secret: 'postgres-orders-ca' } }
+
+  test('an event may name a TenantProjection, in either mode', () => {
+    const declared = { is: 'projection', target: NAMED }
+    expect(hintAbout('ref.add', { data: { ...PROJECTION, ...NAMED } })).toEqual(declared)
+    expect(hintAbout('resource.add', { data: { ...PROJECTION, metadata: NAMED } })).toEqual(declared)
+    const other = { ...PROJECTION, apiVersion: 'example.org/v1' }
+    expect(hintAbout('ref.add', { data: { ...other, ...NAMED } })).toBeUndefined()
+    expect(hintOf(STRUCTURED, JSON.stringify(structured(REF, { data: reference })), true)).toEqual(ORDERS)
+  })
+
+  test('an event may name a Secret, in mode Reference only', () => {
+    expect(hintAbout('ref.update', { data: { ...SECRET, ...NAMED } })).toEqual(SOURCE)
+    expect(hintAbout('ref.update', ATTRIBUTES)).toEqual(SOURCE)
+    const whole = { ...SECRET, metadata: NAMED, data: { 'ca.key': 'LS0t' } }
+    expect(hintAbout('resource.update', { data: whole })).toBeUndefined()
+    expect(hintAbout('resource.update', { data: whole, ...ATTRIBUTES })).toBeUndefined()
+    expect(hintAbout('resource.update', { data: { ...SECRET, ...NAMED } })).toBeUndefined()
+    const other = { ...SECRET, apiVersion: 'example.org/v1' }
+    expect(hintAbout('ref.update', { data: { ...other, ...NAMED } })).toBeUndefined()
+  })
+
+  test('what an event has for data is not even parsed when its attributes are enough', () => {
+    const event: CloudEvent = {
+      type: REF,
+      attribute: (name) => new Map(Object.entries(ATTRIBUTES)).get(name),
+      get data(): unknown {
+        throw new Error('was read')
+      },
+    }
+    expect(hintIn(event, { anchors: true })).toEqual({ ok: true, value: SOURCE })
+  })
+
+  test.each([
+    ['what a mint writes', 'postgres-orders.web.account'],
+    ['what Helm keeps', 'sh.helm.release.v1.postgres-orders.v7'],
+  ])('%s is no CA', (_, name) => {
+    expect(hintAbout('ref.add', { data: { ...SECRET, namespace: 'tenant-acme', name } })).toBeUndefined()
+  })
+
+  test.each(['../b', 'a/b', 'A', '', 'x'.repeat(254)])('the name %j is refused', (name) => {
+    for (const kind of [PROJECTION, SECRET]) {
+      expect(hintAbout('ref.add', { data: { ...kind, ...NAMED, name } })).toBe('request_malformed')
+      expect(hintAbout('ref.add', { data: { ...kind, ...NAMED, namespace: name } })).toBe('request_malformed')
+    }
+  })
+
+  test('elsewhere none of it means anything', () => {
+    const about = (data: object) => hintOf(STRUCTURED, JSON.stringify(structured(REF, { data })))
+    expect(about({ ...PROJECTION, ...NAMED })).toBeUndefined()
+    expect(about({ ...SECRET, ...NAMED })).toBeUndefined()
+  })
+})
 
 describe('attributes in headers', () => {
   test.each([

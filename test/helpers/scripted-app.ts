@@ -64,6 +64,7 @@ export function scriptedApp(
     eventSenders = { keys: [EVENTS_KEY], oidc: undefined },
     fluxKeys = [FLUX_KEY],
     sweep = async () => ok(undefined),
+    anchors,
     now = () => NOW,
   }: {
     deadlineMs?: number
@@ -74,6 +75,7 @@ export function scriptedApp(
     eventSenders?: EventSenders
     fluxKeys?: readonly string[]
     sweep?: Services['sweep']
+    anchors?: Services['anchors']
     now?: () => number
   } = {},
 ): ScriptedApp {
@@ -85,6 +87,7 @@ export function scriptedApp(
   const definitions: Definitions = {
     kinds: ['Postgres'],
     rulesFor: (kind) => ok(kind === 'Postgres' ? { ...web, sources: [source] } : undefined),
+    secretsOf: () => undefined,
   }
   const log: Deps['log'] = (level, event, fields) => logged.push({ level, event, fields })
   const app = createApp({
@@ -103,6 +106,7 @@ export function scriptedApp(
     graceMs: 600_000,
     self: async () => ok('system:serviceaccount:mintonce:mintonce'),
     sweep,
+    anchors,
     eventSender: createEventSender(eventSenders, { kube, log }),
     fluxKeys,
     authenticate: createAuthenticate([...authenticators, authorizationHeader, janeOnly]),

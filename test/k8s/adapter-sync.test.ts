@@ -13,14 +13,14 @@ const failed = (failure: object) => ({ ok: false, failure })
 const LISTS: readonly (readonly [
   string,
   string,
-  (kube: Kube) => Kube['listSecrets'] | Kube['listHelmReleases'],
-  { readonly all: string; readonly one: string },
+  (kube: Kube) => Kube['listSecrets'] | Kube['listHelmReleases'] | Kube['listTenantProjections'],
+  { readonly all: string; readonly one: string; readonly groupVersion: string },
 ])[] = [
   [
     'Secrets',
     'SecretList',
     (kube) => kube.listSecrets,
-    { all: '/api/v1/secrets', one: '/api/v1/namespaces/tenant-a/secrets' },
+    { all: '/api/v1/secrets', one: '/api/v1/namespaces/tenant-a/secrets', groupVersion: 'v1' },
   ],
   [
     'HelmReleases',
@@ -29,6 +29,17 @@ const LISTS: readonly (readonly [
     {
       all: '/apis/helm.toolkit.fluxcd.io/v2/helmreleases',
       one: '/apis/helm.toolkit.fluxcd.io/v2/namespaces/tenant-a/helmreleases',
+      groupVersion: 'helm.toolkit.fluxcd.io/v2',
+    },
+  ],
+  [
+    'TenantProjections',
+    'TenantProjectionList',
+    (kube) => kube.listTenantProjections,
+    {
+      all: '/apis/internal.cozystack.io/v1alpha1/tenantprojections',
+      one: '/apis/internal.cozystack.io/v1alpha1/namespaces/tenant-a/tenantprojections',
+      groupVersion: 'internal.cozystack.io/v1alpha1',
     },
   ],
 ]
@@ -70,11 +81,7 @@ describe.each(LISTS)('a page of %s', (what, kind, method, paths) => {
       () => listOf(kind, [{ metadata: { name: 'x', resourceVersion: '1' } }]),
       { reason: 'kube_error', call: `list ${what}`, code: 200 },
     ],
-    [
-      'no such group',
-      pageNotFound,
-      { reason: 'kube_not_served', groupVersion: kind === 'SecretList' ? 'v1' : 'helm.toolkit.fluxcd.io/v2' },
-    ],
+    ['no such group', pageNotFound, { reason: 'kube_not_served', groupVersion: paths.groupVersion }],
     ['no right', () => status(403, 'Forbidden'), { reason: 'kube_forbidden', call: `list ${what}` }],
     [
       'NotFound about a namespace',

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Fetch } from '../../src/core/deps.ts'
 import { access } from './suite/access.ts'
+import { configMaps } from './suite/config-maps.ts'
 import { deletes } from './suite/deletes.ts'
 import { events } from './suite/events.ts'
 import { lists } from './suite/lists.ts'
 import { namespaces } from './suite/namespaces.ts'
 import { owners } from './suite/owners.ts'
+import { patches } from './suite/patches.ts'
 import { paths } from './suite/paths.ts'
+import { projections } from './suite/projections.ts'
 import { reviews } from './suite/reviews.ts'
 import { updates } from './suite/updates.ts'
 import { writes } from './suite/writes.ts'
@@ -41,12 +44,15 @@ export function kubeApi(name: string, start: () => Promise<KubeApi>): void {
     for (const suite of [
       writes,
       updates,
+      patches,
+      configMaps,
       deletes,
       lists,
       events,
       reviews,
       access,
       owners,
+      projections,
       namespaces,
       paths,
     ]) {

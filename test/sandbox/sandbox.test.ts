@@ -41,7 +41,7 @@ describe('manifests', () => {
   })
 
   test.each([
-    [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }, 'the sandbox stores no Pod'],
+    [{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } }, 'the sandbox stores no Node'],
     [{ ...secretOf('A'), metadata: { name: 'A', namespace: 'default' } }, 'is invalid: metadata.name'],
     [{ ...secretOf('a'), metadata: { name: 'a', namespace: 'nowhere' } }, 'namespaces "nowhere" not found'],
   ])('that are refused end it: %j', (manifest, why) => {

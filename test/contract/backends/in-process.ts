@@ -4,16 +4,17 @@ import { readConfig } from '../../../src/config.ts'
 import { linesOf } from '../../../src/core/headers.ts'
 import { noMetrics } from '../../../src/core/metrics.ts'
 import { createWebhookClient } from '../../../src/k8s/node-webhook.ts'
-import { createServices } from '../../../src/services.ts'
+import { createServices, type Runtime } from '../../../src/services.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
 import { rawLinesOf } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
-/** The app as a function call. */
+/** The app as a function call. `fetchFor`: the way to issuers of tokens, where some are configured. */
 export async function inProcess(
   api: ApiServer,
   settings: Readonly<Record<string, string>> = {},
+  fetchFor: Runtime['fetchFor'] = () => () => Promise.reject(new Error('no issuer is configured')),
 ): Promise<Backend> {
   const lines: string[] = []
   const services = createServices(await readConfig({ ...SETTINGS, ...settings }), {
@@ -24,7 +25,7 @@ export async function inProcess(
       metrics: noMetrics,
     },
     kube: api.asFunction,
-    fetchFor: () => () => Promise.reject(new Error('no issuer is configured')),
+    fetchFor,
     webhookFetch: createWebhookClient,
     instance: 'contract',
   })

@@ -5,13 +5,14 @@ import { exampleTenant } from '../../../src/sandbox/example.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
-/** The roles that are shipped, as objects. */
+/** The roles that are shipped, as objects: those that come with publishing CAs too. */
 export async function shippedRoles(): Promise<readonly object[]> {
   const folder = join(ROOT, 'deploy/base/rbac')
   const files = (await readdir(folder)).filter(
     (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
   )
-  const objects = await Promise.all(files.map((name) => readObjects(join(folder, name))))
+  const paths = [...files.map((name) => join(folder, name)), join(ROOT, 'deploy/trust-anchor/rbac.yaml')]
+  const objects = await Promise.all(paths.map(readObjects))
   return objects.flat()
 }
 

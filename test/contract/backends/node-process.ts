@@ -1,4 +1,4 @@
-import { startEntry } from '../../helpers/entry.ts'
+import { type RunningEntry, startEntry } from '../../helpers/entry.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
 import { sendLines } from './send-lines.ts'
@@ -9,7 +9,11 @@ export async function nodeProcess(
   api: ApiServer,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Backend> {
-  const entry = await startEntry(api, { ...SETTINGS, ...settings })
+  return backendOf(api, await startEntry(api, { ...SETTINGS, ...settings }))
+}
+
+/** An entry that runs; the API server ends with it. */
+export function backendOf(api: ApiServer, entry: RunningEntry): Backend {
   const origin = `http://127.0.0.1:${entry.port}`
   return {
     call: (path, init) => fetch(`${origin}${path}`, init),

@@ -16,4 +16,5 @@ export const SETTINGS = {
   MINTONCE_EVENTS_AUDIENCE: 'mintonce',
   MINTONCE_EVENTS_SENDERS: 'system:serviceaccount:mintonce:mintonce',
   MINTONCE_FLUX_KEYS: FLUX_KEY,
+  MINTONCE_TRUST_ANCHORS: 'on',
 } as const

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Miniflare } from 'miniflare'
-import { bundleWorker, RUNTIME } from '../../../dev/bundle-worker.ts'
+import { BUNDLE, bundleWorker, RUNTIME } from '../../../dev/bundle-worker.ts'
 import { bindingTo } from '../../../dev/kube-binding.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
@@ -23,6 +23,7 @@ export async function workerd(api: ApiServer): Promise<Workerd> {
   const worker = new Miniflare({
     modules: true,
     script: await bundleWorker(),
+    scriptPath: BUNDLE,
     compatibilityDate: RUNTIME.compatibilityDate,
     compatibilityFlags: [...RUNTIME.compatibilityFlags],
     bindings: { ...SETTINGS },

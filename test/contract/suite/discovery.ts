@@ -38,6 +38,7 @@ export function discovery({ backend, tenant }: Contract): void {
         'credentials/mint': ['create'],
         'credentials/revoke': ['create'],
         'helmreleases/sync': ['create'],
+        'tenantprojections/sync': ['create'],
       })
       const { path } = await tenant()
       const refused = [
@@ -61,7 +62,7 @@ export function discovery({ backend, tenant }: Contract): void {
       for (const path of ['/openapi/v2', serverRelativeURL]) {
         const { status, body } = await ask(path)
         expect(status).toBe(200)
-        expect(Object.keys(body.paths)).toHaveLength(5)
+        expect(Object.keys(body.paths)).toHaveLength(6)
         expect(danglingRefs(body)).toEqual([])
       }
     })

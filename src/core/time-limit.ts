@@ -1,0 +1,26 @@
+export interface TimeLimit {
+  /** Fires when the time is over, with a `TimeoutError`, or when the other signal does, with its reason. */
+  readonly signal: AbortSignal
+  /** It is not needed any more, and holds nothing from now on. */
+  readonly end: () => void
+}
+
+/**
+ * A time limit for something that is mostly over long before. `AbortSignal.timeout` cannot be ended: it, whoever listens
+ * to it and all that they know stay in memory until it fires, which adds up when calls are many.
+ */
+export function timeLimit(milliseconds: number, other?: AbortSignal): TimeLimit {
+  const controller = new AbortController()
+  const expire = () => controller.abort(new DOMException('The time is over', 'TimeoutError'))
+  const timer = setTimeout(expire, milliseconds)
+  const follow = () => controller.abort(other?.reason)
+  if (other?.aborted) follow()
+  else other?.addEventListener('abort', follow, { once: true })
+  return {
+    signal: controller.signal,
+    end: () => {
+      clearTimeout(timer)
+      other?.removeEventListener('abort', follow)
+    },
+  }
+}
