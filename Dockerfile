@@ -7,7 +7,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 # The optional packages stay: esbuild's binary is one of them. None of them needs its install script.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.node.json ./
+COPY tsconfig.json tsconfig.node.json tsconfig.client.json ./
 COPY src src
 RUN npm run build
 

@@ -235,7 +235,7 @@ function refusal(answer: Answer<Issued>, code: number, says: string): Problem {
 function unexpected(answer: Answer<unknown>): string {
   if (answer.ok) return 'this is not the answer that was expected'
   const { failure } = answer
-  if (failure.kind === 'silence') return `no answer: ${failure.why}`
+  if (failure.kind === 'silence') return `no answer: ${failure.message}`
   if (failure.kind === 'foreign') return `not an answer of the function (code ${failure.code})`
   return `not expected: ${failure.code} ${failure.reason}: ${failure.message}`
 }

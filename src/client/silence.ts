@@ -1,18 +1,23 @@
 import { codeOf, wasNeverSent } from '../core/error-code.ts'
-
-/** No answer. A mint or a revoke may have been stored all the same, unless it was certainly never sent. */
-export interface Silence {
-  readonly kind: 'silence'
-  readonly why: string
-  readonly code?: string
-  readonly neverSent?: true
-}
+import type { Silence } from './failure.ts'
 
 /** In place of the error of `Headers`, which would quote the token. */
 export const noToken: Silence = {
   kind: 'silence',
-  why: 'the token is none that a header can hold',
+  reason: 'NoAnswer',
+  message: 'the token is none that a header can hold',
   code: 'NO_CREDENTIALS',
+  neverSent: true,
+}
+
+/** What the source of the token threw may quote one, and is not repeated. */
+export const noTokenSource: Silence = { ...noToken, message: 'there is no token: its source has failed' }
+
+/** Somebody had given up before anything was sent. */
+export const aborted: Silence = {
+  kind: 'silence',
+  reason: 'NoAnswer',
+  message: 'AbortError',
   neverSent: true,
 }
 
@@ -23,7 +28,8 @@ export const noToken: Silence = {
 export function silenceOf(error: unknown): Silence {
   const code = codeOf(error)
   const sent = wasNeverSent(error) ? ({ neverSent: true } as const) : {}
-  if (!(error instanceof Error)) return { kind: 'silence', why: 'unknown', ...sent }
-  if (code === undefined) return { kind: 'silence', why: error.name, ...sent }
-  return { kind: 'silence', why: code.startsWith('ERR_INVALID_') ? code : error.message, code, ...sent }
+  const silence = { kind: 'silence', reason: 'NoAnswer' } as const
+  if (!(error instanceof Error)) return { ...silence, message: 'unknown', ...sent }
+  if (code === undefined) return { ...silence, message: error.name, ...sent }
+  return { ...silence, message: code.startsWith('ERR_INVALID_') ? code : error.message, code, ...sent }
 }

@@ -1,8 +1,8 @@
 import { type Answer, type Credential, createClient, isName } from '../client/client.ts'
+import { visible } from '../core/visible.ts'
 import type { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { countNames, type Target, targetSoFar } from './command-line.ts'
 import { DEFAULT_GROUP, type Flag, flagsOf, type Verb } from './flags.ts'
-import { visible } from './visible.ts'
 
 /** cobra's ShellCompDirective (github.com/spf13/cobra/completions.go): a bit each. */
 const DEFAULT = 0
@@ -98,7 +98,7 @@ async function collect(
 ): Promise<void> {
   const access = await open({ ...target, path })
   const client = createClient({
-    baseUrl: access.server,
+    baseUrl: new URL(access.server).origin,
     fetch: access.fetch,
     group: group ?? (env.MINTONCE_API_GROUP || DEFAULT_GROUP),
   })

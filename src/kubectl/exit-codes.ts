@@ -1,8 +1,8 @@
-import type { ClientFailure } from '../client/client.ts'
-import type { Silence } from '../client/silence.ts'
+import { mayBeStored } from '../client/advice.ts'
+import type { ClientFailure, Silence } from '../client/client.ts'
 import { isUntrusted } from '../core/error-code.ts'
+import { visible } from '../core/visible.ts'
 import type { Verb } from './flags.ts'
-import { visible } from './visible.ts'
 
 /** How a command ends: a kind of failure each, so that a script knows what to do without reading messages. */
 export const EXIT = {
@@ -67,9 +67,9 @@ export function whatNow({ verb, name }: Pick<Asked, 'verb' | 'name'>): string {
 }
 
 function exitCodeOf(failure: ClientFailure, { dryRun }: Asked): ExitCode {
-  const code = (failure.kind === 'silence' ? silentCode(failure) : certainCode(failure)) ?? EXIT.unknown
   // Nothing is ever stored in a dry run.
-  return dryRun && code === EXIT.unknown ? EXIT.unavailable : code
+  if (mayBeStored(failure)) return dryRun ? EXIT.unavailable : EXIT.unknown
+  return failure.kind === 'silence' ? silentCode(failure) : certainCode(failure)
 }
 
 const BY_STATUS: Readonly<Record<number, ExitCode>> = {
@@ -81,34 +81,17 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
   429: EXIT.unavailable,
 }
 
-/** Undefined when it may have been stored all the same. */
-function certainCode(failure: Exclude<ClientFailure, Silence>): ExitCode | undefined {
+/** Of an answer after which it is certain that nothing was stored. */
+function certainCode(failure: Exclude<ClientFailure, Silence>): ExitCode {
   const { code } = failure
   const known = BY_STATUS[code]
   if (known !== undefined) return known
-  if (failure.kind === 'foreign') {
-    if (failure.undelivered) return EXIT.unavailable
-    // An answer of somebody in between, or half of the function's own.
-    return code >= 300 && code < 500 ? EXIT.failed : undefined
-  }
-  if (code === 503) return EXIT.unavailable
-  if (code === 504) return isOfFunction(failure.message) ? EXIT.unavailable : undefined
-  return UNCERTAIN.test(failure.message) ? undefined : EXIT.failed
+  if (failure.kind === 'foreign') return failure.undelivered ? EXIT.unavailable : EXIT.failed
+  return code === 503 || code === 504 ? EXIT.unavailable : EXIT.failed
 }
 
-/** The function says so itself, or nobody foresaw what happened: in the function, or in kube-apiserver. */
-const UNCERTAIN = /may have been replaced|^internal error/i
-
-/**
- * kube-apiserver ends a call that takes too long with a 504 of its own, while the function goes on
- * (k8s.io/apiserver/pkg/server/filters/timeout.go). The function's own say that nothing was written.
- */
-const isOfFunction = (message: string): boolean =>
-  message.includes('nothing was written') || message.startsWith('the Kubernetes API did not answer in time: ')
-
-/** Why nothing was sent: who asks, what was to be sent, the server, or the way to it. Undefined when it may have been. */
-function silentCode({ neverSent, code = '' }: Silence): ExitCode | undefined {
-  if (!neverSent) return undefined
+/** Why nothing was sent: who asks, what was to be sent, the server, or the way to it. */
+function silentCode({ code = '' }: Silence): ExitCode {
   if (code === 'NO_CREDENTIALS') return EXIT.forbidden
   if (code === '' || code.startsWith('ERR_INVALID_')) return EXIT.usage
   return isUntrusted(code) || isTls(code) ? EXIT.failed : EXIT.unavailable
@@ -127,13 +110,13 @@ function messageOf(failure: ClientFailure, { group }: Asked): string {
         return `error: no TLS with the server of the kubeconfig (${failure.code}): nothing was sent`
       }
       return failure.code === 'NO_CREDENTIALS'
-        ? `error: ${visible(failure.why)}`
-        : `error: no answer: ${visible(failure.why)}`
+        ? `error: ${visible(failure.message)}`
+        : `error: no answer: ${visible(failure.message)}`
     case 'foreign':
       if (failure.undelivered) return 'error: kube-apiserver did not reach the function; nothing was changed'
       return failure.code === 404
         ? `error: the cluster serves no ${group}/v1alpha1`
-        : `error: the answer (code ${failure.code}) is none of the function`
+        : `error: ${failure.message}`
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Issued } from '../client/client.ts'
+import { visible } from '../core/visible.ts'
 import type { Issue } from './command-line.ts'
 import type { Verb } from './flags.ts'
 import { fillTemplate } from './template.ts'
-import { visible } from './visible.ts'
 
 /** What a call answered, in the form that was asked for: it ends in a newline, and is all that standard output gets. */
 export function render(issued: Issued, verb: Verb, { output, dryRun, name }: Issue): string {

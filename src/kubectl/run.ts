@@ -1,7 +1,7 @@
 import { type Answer, createClient, type Issued, isName } from '../client/client.ts'
 import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
-import { textAt } from '../core/json.ts'
+import { visible } from '../core/visible.ts'
 import type { KubeconfigAccess, openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { VERSION } from '../version.ts'
 import { type Issue, parseCommandLine } from './command-line.ts'
@@ -9,7 +9,6 @@ import { EXIT, type ExitCode, outcomeOf, whatNow } from './exit-codes.ts'
 import { DEFAULT_GROUP, type Verb } from './flags.ts'
 import { helpOf } from './help.ts'
 import { afterwards, ON_A_TERMINAL, render } from './output.ts'
-import { visible } from './visible.ts'
 
 /** What a command needs of its process. */
 export interface Surroundings {
@@ -111,7 +110,11 @@ function call(
   { name, preconditions, dryRun, timeoutMs }: Issue,
   { access, group, namespace }: Way,
 ): Promise<Answer<Issued>> {
-  const client = createClient({ baseUrl: access.server, fetch: named(access.fetch, verb), group })
+  const client = createClient({
+    baseUrl: new URL(access.server).origin,
+    fetch: named(access.fetch, verb),
+    group,
+  })
   const limit = timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(timeoutMs) }
   return client[verb]({ namespace, name }, { preconditions, dryRun, ...limit })
 }
@@ -132,10 +135,6 @@ async function deliver(
   { print, say, isTerminal }: Surroundings,
 ): Promise<ExitCode> {
   const shows = showsPassword(verb, asked)
-  if (!isWhole(value, shows)) {
-    say(`error: the answer is not whole. ${whatNow({ verb, name: asked.name })}`)
-    return EXIT.unknown
-  }
   if (shows && isTerminal) say(ON_A_TERMINAL)
   try {
     await print(render(value, verb, asked))
@@ -147,10 +146,5 @@ async function deliver(
   if (asked.output.as === 'text' && !asked.dryRun) say(afterwards(verb))
   return EXIT.done
 }
-
-const isWhole = (issued: unknown, shows: boolean): boolean =>
-  textAt(issued, 'status', 'username') !== undefined &&
-  textAt(issued, 'status', 'issuedAt') !== undefined &&
-  (!shows || Boolean(textAt(issued, 'status', 'password')))
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : 'it failed')

@@ -31,6 +31,18 @@ const answer =
   () =>
     Response.json(body, { status, headers })
 
+const NOT_REACHED = 'the function was not reached'
+const notUnderstood = (code: number) => ({
+  kind: 'foreign',
+  code,
+  reason: 'NotUnderstood',
+  message: `the answer (code ${code}) is none of the function`,
+})
+const NEVER = { outcome: 'unchanged', retry: { advice: 'never' } }
+const LATER = { outcome: 'unchanged', retry: { advice: 'after', seconds: 5 } }
+const READ_AGAIN = { outcome: 'unchanged', retry: { advice: 'read-again' } }
+const MINT_AGAIN = { outcome: 'unknown', retry: { advice: 'mint-again' } }
+
 describe('what is sent', () => {
   test('a mint names its preconditions, and carries a body in any case', async () => {
     const { client, requests } = clientOf(answer(ISSUED, 201))
@@ -124,8 +136,8 @@ describe('what comes back', () => {
   test('a Status is a refusal, in its own words and with its warnings', async () => {
     const status = { kind: 'Status', apiVersion: 'v1', reason: 'Conflict', message: 'changed', code: 409 }
     const { client } = clientOf(answer(status, 409, { Warning: '299 - "deprecated"' }))
-    const failure = { kind: 'status', code: 409, reason: 'Conflict', message: 'changed' }
-    expect(await client.mint(ADDRESS)).toEqual({ ok: false, failure, warnings: ['deprecated'] })
+    const failure = { kind: 'status', code: 409, reason: 'Conflict', message: 'changed', ...READ_AGAIN }
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: ['deprecated'] })
   })
 
   test.each([
@@ -133,15 +145,23 @@ describe('what comes back', () => {
     ['a page with code 200', () => new Response('<html>'), 200],
     ['another kind', answer({ ...ISSUED, kind: 'Secret' }, 201), 201],
     ['another group', answer({ ...ISSUED, apiVersion: 'v1' }, 201), 201],
-    ['a redirect', () => new Response(null, { status: 302 }), 302],
+    [
+      'a mint without a password',
+      answer({ ...ISSUED, status: { ...ISSUED.status, password: '' } }, 201),
+      201,
+    ],
     ['a Status of another code', answer({ kind: 'Status', code: 200, reason: '', message: '' }, 500), 500],
   ])('%s is no answer of the function', async (_what, respond, code) => {
     const { client } = clientOf(respond)
-    expect(await client.mint(ADDRESS)).toEqual({
-      ok: false,
-      failure: { kind: 'foreign', code },
-      warnings: [],
-    })
+    const failure = { ...notUnderstood(code), ...MINT_AGAIN }
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
+  })
+
+  test('a redirect is not followed, and whoever sent it has stored nothing', async () => {
+    const { client, requests } = clientOf(() => new Response(null, { status: 302 }))
+    const failure = { ...notUnderstood(302), ...NEVER }
+    expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
+    expect(requests).toHaveLength(1)
   })
 
   // k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go; k8s.io/apimachinery/pkg/util/proxy/transport.go.
@@ -155,7 +175,9 @@ describe('what comes back', () => {
     ['<html>service unavailable', false],
   ])('%j of the aggregation layer: it never arrived is %s', async (text, undelivered) => {
     const { client } = clientOf(() => new Response(text, { status: 503 }))
-    const failure = { kind: 'foreign', code: 503, ...(undelivered ? { undelivered } : {}) }
+    const failure = undelivered
+      ? { kind: 'foreign', code: 503, reason: 'NotReached', message: NOT_REACHED, undelivered, ...LATER }
+      : { ...notUnderstood(503), ...MINT_AGAIN }
     expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
   })
 
@@ -163,7 +185,8 @@ describe('what comes back', () => {
     const { client } = clientOf(() =>
       Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
     )
-    const failure = { kind: 'silence', why: 'connect ECONNREFUSED', code: 'ECONNREFUSED', neverSent: true }
+    const error = { message: 'connect ECONNREFUSED', code: 'ECONNREFUSED', neverSent: true }
+    const failure = { kind: 'silence', reason: 'NoAnswer', ...error, ...LATER }
     expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
   })
 
@@ -172,7 +195,13 @@ describe('what comes back', () => {
     const { client, requests } = clientOf(() => Promise.reject(error))
     expect(await client.mint(ADDRESS)).toStrictEqual({
       ok: false,
-      failure: { kind: 'silence', why: 'socket hang up', code: 'ECONNRESET' },
+      failure: {
+        kind: 'silence',
+        reason: 'NoAnswer',
+        message: 'socket hang up',
+        code: 'ECONNRESET',
+        ...MINT_AGAIN,
+      },
       warnings: [],
     })
     expect(requests).toHaveLength(1)
@@ -183,10 +212,17 @@ describe('what comes back', () => {
     const { ok, ...rest } = await createClient({ baseUrl: 'https://mintonce.test', token, fetch }).mint(
       ADDRESS,
     )
-    const why = 'the token is none that a header can hold'
+    const message = 'the token is none that a header can hold'
     expect({ ok, ...rest }).toStrictEqual({
       ok: false,
-      failure: { kind: 'silence', why, code: 'NO_CREDENTIALS', neverSent: true },
+      failure: {
+        kind: 'silence',
+        reason: 'NoAnswer',
+        message,
+        code: 'NO_CREDENTIALS',
+        neverSent: true,
+        ...NEVER,
+      },
       warnings: [],
     })
   })
@@ -200,10 +236,10 @@ describe('what comes back', () => {
       },
       'ERR_INVALID_ARG_VALUE',
     ],
-  ])('words of an error that may quote what was sent are not repeated: %#', async (respond, why) => {
+  ])('words of an error that may quote what was sent are not repeated: %#', async (respond, message) => {
     const { client } = clientOf(async () => Response.json(respond()))
     const answer = await client.mint(ADDRESS)
-    expect(answer).toMatchObject({ ok: false, failure: { kind: 'silence', why } })
+    expect(answer).toMatchObject({ ok: false, failure: { kind: 'silence', message } })
     expect(JSON.stringify(answer)).not.toContain('secret')
   })
 })

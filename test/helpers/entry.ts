@@ -5,6 +5,7 @@ import { startProgram } from './program.ts'
 const ENTRY = join(import.meta.dirname, '../../src/node.ts')
 
 export interface RunningEntry {
+  readonly pid: number
   readonly port: number
   /** Everything that it has logged so far. */
   readonly output: () => string
@@ -12,13 +13,17 @@ export interface RunningEntry {
   readonly stop: () => Promise<void>
 }
 
-/** The entry that ships, as a process of its own, in front of a Kubernetes API. Settings win over what a pod would find. */
+/**
+ * The entry that ships, as a process of its own, in front of a Kubernetes API. Settings win over what a pod would find.
+ * `file` is a bundle of it.
+ */
 export async function startEntry(
   api: Pick<ApiServer, 'forProcess'>,
   settings: Readonly<Record<string, string>> = {},
+  file: string = ENTRY,
 ): Promise<RunningEntry> {
   const { url, caFile, tokenFile } = await api.forProcess()
-  const { found, output, stop } = await startProgram([process.execPath, ENTRY], {
+  const { pid, found, output, stop } = await startProgram([process.execPath, file], {
     ready: /"event":"listening".*"port":(\d+)/,
     env: {
       PORT: '0',
@@ -31,6 +36,7 @@ export async function startEntry(
     },
   })
   return {
+    pid,
     port: Number(found?.[1]),
     output,
     stop: async () => {

@@ -56,11 +56,24 @@ function bend(random: Random, value: unknown): unknown {
   )
 }
 
-const full = (secret: string): object => ({
-  apiVersion: reference.apiVersion,
-  kind: reference.kind,
-  metadata: { namespace: reference.namespace, name: reference.name, annotations: { note: secret } },
-  spec: { values: { users: { web: { password: secret } } } },
+type Subject = Pick<typeof reference, 'namespace' | 'name'> & {
+  readonly apiVersion: string
+  readonly kind: string
+}
+/** What events may be about: applications, and what CAs are published from. */
+const SUBJECTS: readonly [Subject, ...Subject[]] = [
+  reference,
+  { ...reference, apiVersion: 'internal.cozystack.io/v1alpha1', kind: 'TenantProjection' },
+  { ...reference, apiVersion: 'v1', kind: 'Secret' },
+]
+
+const full = ({ apiVersion, kind, namespace, name }: Subject, secret: string): object => ({
+  apiVersion,
+  kind,
+  metadata: { namespace, name, annotations: { note: secret } },
+  ...(kind === 'Secret'
+    ? { data: { 'ca.key': secret } }
+    : { spec: { values: { users: { web: { password: secret } } } } }),
 })
 
 /** Of somebody who may send, mostly, and well-formed, mostly. */
@@ -74,14 +87,19 @@ export function fuzzedHint(random: Random, parts: HintParts): HintRequest {
 
 function eventRequest(random: Random, { eventsKey, secret }: HintParts): HintRequest {
   const path = random() < 0.1 ? '/tick' : '/events'
-  const data = pick<unknown>(random, [reference, full(secret)])
+  const subject = pick<Subject>(random, SUBJECTS)
+  const data = pick<unknown>(random, [subject, full(subject, secret)])
   const bearer: Readonly<Record<string, string>> =
     random() < 0.85 ? { Authorization: `Bearer ${maybe(random, eventsKey, 0.05)}` } : {}
   if (random() < 0.4) {
-    const { headers, body } = binary({ type: pick(random, TYPES) })
+    const { kind, apiVersion } = subject
+    const { headers, body } = binary({ type: pick(random, TYPES), kind })
     return {
       path,
-      headers: printable({ ...bearer, ...bentHeaders(random, headers) }),
+      headers: printable({
+        ...bearer,
+        ...bentHeaders(random, { ...headers, 'ce-apiversion': apiVersion }),
+      }),
       body: maybe(random, body.replace('}', `,"note":"${secret}"}`), 0.3),
     }
   }

@@ -10,6 +10,7 @@ interface ProgramOptions {
 }
 
 export interface Running {
+  readonly pid: number
   /** What `ready` has found. */
   readonly found: RegExpExecArray
   /** What it has printed so far. */
@@ -51,6 +52,7 @@ export async function startProgram(
     child.once('exit', () => reject(new Error(`it ended: ${output}`)))
   })
   return {
+    pid: child.pid ?? 0,
     found,
     output: () => output,
     stop: async (signal = 'SIGKILL') => {

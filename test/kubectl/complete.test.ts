@@ -37,6 +37,7 @@ async function completed(
         context: 'acme',
         namespace: 'tenant-acme',
         authenticate: async () => undefined,
+        credentials: async () => ({ headers: {}, tls: {} }),
         fetch: async (request) => {
           requests.push(new URL(request.url))
           return respond(request)

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { visible } from '../../src/core/visible.ts'
 import type { Issue, Output } from '../../src/kubectl/command-line.ts'
 import { render } from '../../src/kubectl/output.ts'
 import { fillTemplate, parseTemplate } from '../../src/kubectl/template.ts'
-import { visible } from '../../src/kubectl/visible.ts'
 
 const ISSUED = {
   apiVersion: 'credentials.cozystack.io/v1alpha1',

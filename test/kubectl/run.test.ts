@@ -43,6 +43,7 @@ async function ran(respond: () => Response | Promise<Response>, script: Script =
         context: 'acme',
         namespace,
         authenticate: script.authenticate ?? (async () => undefined),
+        credentials: async () => ({ headers: {}, tls: {} }),
         fetch: async (request) => {
           requests.push(request)
           return respond()

@@ -1,5 +1,5 @@
 /**
- * Text of a server for a terminal: control characters and those that turn the direction of writing could hide or repaint
+ * Text of somebody else on one line: control characters and those that turn the direction of writing could hide or repaint
  * what stands around them (Unicode Standard Annex #9, section 2).
  */
 export const visible = (text: string): string =>
