@@ -23,8 +23,18 @@ export interface Followed {
   readonly remove: () => Promise<void>
 }
 
-const COPIED = ['deploy', 'knative', 'docs', 'bin', 'examples', 'package.json']
-const LINKED = ['src', 'node_modules']
+const COPIED = [
+  'deploy',
+  'knative',
+  'docs',
+  'bin',
+  'examples',
+  'src',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.client.json',
+]
+const LINKED = ['node_modules']
 const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
 
 /** `replace`: changes what a block says, where this machine has something else in its place. */

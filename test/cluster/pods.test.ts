@@ -46,7 +46,9 @@ beforeAll(async () => {
   // A pod is accepted in a namespace that is there, for a ServiceAccount that is there.
   await plane.apply(await build('deploy/base', plane))
   const texts = await Promise.all((await shippedFolders()).map((folder) => build(folder, plane)))
-  templates = texts.flatMap(objectsIn).flatMap(templatesIn)
+  const objects = texts.flatMap(objectsIn)
+  await plane.apply(objects.filter(({ kind }) => kind === 'ServiceAccount'))
+  templates = objects.flatMap(templatesIn)
 })
 
 afterAll(() => plane?.stop())
