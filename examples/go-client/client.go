@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,6 +66,12 @@ func (c *Client) Revoke(ctx context.Context, name string) (*Issued, error) {
 }
 
 func (c *Client) issue(ctx context.Context, name, verb string) (*Issued, error) {
+	// client-go says the same of them, and one could not tell it from a call that was sent.
+	for _, segment := range []string{c.namespace, name} {
+		if problems := rest.IsValidPathSegmentName(segment); segment == "" || len(problems) > 0 {
+			return nil, fmt.Errorf("%q is no name, and nothing was sent: %s", segment, strings.Join(problems, ", "))
+		}
+	}
 	var code int
 	// MaxRetries: by itself client-go repeats a POST that is answered 429 or 5xx with Retry-After, and a repeated mint is
 	// another mint. The body is never empty: the aggregation layer repeats a request without one.
@@ -92,10 +100,15 @@ func (c *Client) issue(ctx context.Context, name, verb string) (*Issued, error) 
 	return &answer.Status, nil
 }
 
-// explain tells apart what was refused and what may have happened. A Status below 500 says that nothing was stored.
+// explain tells apart what was refused or never sent, and what may have happened. A Status below 500 says that nothing was
+// stored.
 func explain(code int, err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && code >= 400 && code < 500 {
+		return err
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnknown, err)

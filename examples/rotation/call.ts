@@ -7,48 +7,73 @@ export interface Endpoint {
   readonly token: () => Promise<string>
 }
 
-interface Issued {
-  readonly kind?: string
-  readonly message?: string
-  readonly status?: { readonly username?: string; readonly password?: string }
+/** Of a Credential: what a read has shown, and a later call demands. */
+export interface Version {
+  readonly uid: string
+  readonly resourceVersion: string
 }
 
-export async function mint(to: Endpoint, credential: string): Promise<Outcome<Login>> {
-  const outcome = await issue(to, credential, 'mint')
+interface Answered {
+  readonly kind?: string
+  readonly message?: string
+  readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown }
+  readonly status?: { readonly username?: unknown; readonly password?: unknown }
+}
+
+/** The answer to a read is never a password. */
+export async function versionOf(to: Endpoint, credential: string): Promise<Outcome<Version>> {
+  const outcome = await call(to, 200, credential)
+  if (outcome.kind !== 'Stored') return outcome
+  const { uid, resourceVersion } = outcome.value.metadata ?? {}
+  if (!isText(uid) || !isText(resourceVersion)) return unknown(`get of ${credential}: no Credential came`)
+  return { kind: 'Stored', value: { uid, resourceVersion } }
+}
+
+/** Refused when the Credential has changed since. */
+export async function mint(to: Endpoint, credential: string, since: Version): Promise<Outcome<Login>> {
+  const outcome = await call(to, 201, credential, 'mint', since)
   if (outcome.kind !== 'Stored') return outcome
   const { username, password } = outcome.value.status ?? {}
-  if (username === undefined || password === undefined) {
-    return { kind: 'Unknown', message: `no password came of the mint of ${credential}` }
+  if (!isText(username) || !isText(password)) {
+    return unknown(`no password came of the mint of ${credential}`)
   }
   return { kind: 'Stored', value: { credential, username, password } }
 }
 
-export async function revoke(to: Endpoint, credential: string): Promise<Outcome<undefined>> {
-  const outcome = await issue(to, credential, 'revoke')
+/** Refused when the Credential has changed since. */
+export async function revoke(to: Endpoint, credential: string, since: Version): Promise<Outcome<undefined>> {
+  const outcome = await call(to, 201, credential, 'revoke', since)
   return outcome.kind === 'Stored' ? { kind: 'Stored', value: undefined } : outcome
 }
 
-/** Sends one request, once. What it throws about is never quoted: it might hold the token. */
-async function issue(
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+const unknown = (message: string): Outcome<never> => ({ kind: 'Unknown', message })
+
+/** Sends one request, once; a read without a verb. What it throws about is never quoted: it might hold the token. */
+async function call(
   { url, token }: Endpoint,
+  expected: number,
   credential: string,
-  verb: 'mint' | 'revoke',
-): Promise<Outcome<Issued>> {
-  const what = `${verb} of ${credential}`
+  verb?: 'mint' | 'revoke',
+  preconditions?: Version,
+): Promise<Outcome<Answered>> {
+  const what = `${verb ?? 'get'} of ${credential}`
+  const body = JSON.stringify({ kind: 'CredentialRequest', spec: { preconditions } })
   try {
-    const answer = await fetch(`${url}/credentials/${credential}/${verb}`, {
-      method: 'POST',
+    const answer = await fetch(`${url}/credentials/${credential}${verb === undefined ? '' : `/${verb}`}`, {
       redirect: 'error',
       headers: { Authorization: `Bearer ${await token()}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ kind: 'CredentialRequest' }),
+      ...(verb === undefined ? {} : { method: 'POST', body }),
       signal: AbortSignal.timeout(60_000),
     })
-    const body = (await answer.json()) as Issued
-    if (answer.status === 201) return { kind: 'Stored', value: body }
-    const message = `${what}: ${answer.status} ${body.message ?? ''}`
+    const answered = ((await answer.json()) ?? {}) as Answered
+    if (answer.status === expected) return { kind: 'Stored', value: answered }
+    const message = `${what}: ${answer.status} ${answered.message ?? ''}`
     // A Status below 500 says that nothing was stored.
-    return { kind: body.kind === 'Status' && answer.status < 500 ? 'Refused' : 'Unknown', message }
+    const isRefused = answered.kind === 'Status' && answer.status >= 400 && answer.status < 500
+    return { kind: isRefused ? 'Refused' : 'Unknown', message }
   } catch (error) {
-    return { kind: 'Unknown', message: `${what}: ${error instanceof Error ? error.name : 'no answer'}` }
+    return unknown(`${what}: ${error instanceof Error ? error.name : 'no answer'}`)
   }
 }

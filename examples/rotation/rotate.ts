@@ -6,6 +6,13 @@ export interface Login {
   readonly password: string
 }
 
+/** What the application is given. */
+export interface Given {
+  readonly login: Login
+  /** The Credential of the login before this one, as long as somebody may hold that. */
+  readonly former?: string
+}
+
 /** What a call came to. `Unknown`: no answer, or one that does not say that nothing was stored. */
 export type Outcome<T> =
   | { readonly kind: 'Stored'; readonly value: T }
@@ -17,11 +24,9 @@ export interface Steps {
   readonly revoke: (credential: string) => Promise<Outcome<undefined>>
   /** Whether the engine lets this login in by now. */
   readonly letsIn: (login: Login) => Promise<boolean>
-  /** What the application uses now; undefined before the first rotation. */
-  readonly current: () => Promise<Login | undefined>
-  /** From here on whoever logs in anew reads this login. */
-  readonly switchTo: (login: Login) => Promise<void>
-  /** Ends when nobody holds the former login any more, whatever that means for the application. */
+  /** From here on whoever starts anew reads this. */
+  readonly give: (given: Given) => Promise<void>
+  /** Ends when nobody holds another login than the one that is given, whatever that means for the application. */
   readonly drained: () => Promise<void>
   readonly pause: () => Promise<void>
   readonly say: (line: string) => void
@@ -32,25 +37,35 @@ const LOGINS = 120
 const CALLS = 3
 
 /**
- * Gives the application the login of the account that it does not use, and revokes the one that it did use. At no time is
- * there a login in use that the engine refuses. Whatever ends it early leaves the application with a login that works, and
- * the next run repairs the rest. Throws with the reason.
+ * Gives the application the login of the account that it does not use, and revokes the one that it did use. `now` is what it
+ * has; undefined before the first rotation. At no time is there a login in use that the engine refuses. Whatever ends it
+ * early leaves the application with a login that works, and the next run repairs the rest. Throws with the reason.
  */
-export async function rotate(accounts: readonly [string, string], steps: Steps): Promise<void> {
-  const former = await steps.current()
-  const next = accounts[former?.credential === accounts[0] ? 1 : 0]
+export async function rotate(
+  accounts: readonly [string, string],
+  now: Given | undefined,
+  steps: Steps,
+): Promise<void> {
+  // The last run ended early. Who still holds that login would be cut off by a mint for it.
+  if (now?.former !== undefined) await retire(now.login, now.former, steps)
 
+  const former = now?.login.credential
+  const next = accounts[former === accounts[0] ? 1 : 0]
   const login = await stored(() => steps.mint(next), steps)
   steps.say(`minted ${next}`)
   await applied(login, steps)
   steps.say(`the engine lets ${login.username} in`)
-  await steps.switchTo(login)
+  await steps.give({ login, ...(former === undefined ? {} : { former }) })
   steps.say(`the application is given ${next}`)
+  if (former !== undefined) await retire(login, former, steps)
+}
 
-  if (former === undefined) return
+/** `login` is what the application is given, `former` the Credential that nobody may log in with any more. */
+async function retire(login: Login, former: string, steps: Steps): Promise<void> {
   await steps.drained()
-  await stored(() => steps.revoke(former.credential), steps)
-  steps.say(`revoked ${former.credential}`)
+  await stored(() => steps.revoke(former), steps)
+  await steps.give({ login })
+  steps.say(`revoked ${former}`)
 }
 
 /**

@@ -22,32 +22,25 @@ export function outcomeOf(
 export function mayBeStored(failure: ClientFailure): boolean {
   if (failure.kind === 'silence') return failure.neverSent !== true
   const { code } = failure
-  if (REFUSED.has(code)) return false
+  // A redirect is not followed, and a refusal is one whoever answers it. 0: a redirect that a browser keeps to itself.
+  if (code === 0 || (code >= 300 && code < 500)) return false
   if (failure.kind === 'foreign') {
     // An answer of somebody in between, or half of the function's own.
-    return failure.undelivered !== true && code !== 0 && !(code >= 300 && code < 500)
+    return failure.undelivered !== true
   }
-  return isUncertain(failure)
+  return code !== 503 && !isKnown(failure)
 }
-
-/** Whoever answers so has stored nothing. */
-const REFUSED = new Set([401, 403, 404, 408, 409, 429])
-
-function isUncertain({ code, message }: Refusal): boolean {
-  if (code === 503) return false
-  if (code === 504) return !isOfFunction(message)
-  return UNCERTAIN.test(message) && !message.includes('the stored password is as it was')
-}
-
-/** The function says so itself, or nobody foresaw what happened: in the function, or in kube-apiserver. */
-const UNCERTAIN = /may have been replaced|nobody has the password|^internal error/i
 
 /**
- * kube-apiserver ends a call that takes too long with a 504 of its own, while the function goes on
- * (k8s.io/apiserver/pkg/server/filters/timeout.go). The function's own say that nothing was written.
+ * The function's own words when nothing was stored (src/handlers/status.ts, status-kube.ts). Nobody knows of any others: the
+ * answer to the write was lost, there is a bug, or kube-apiserver ended a call that takes too long with a 504 of its own,
+ * while the function goes on (k8s.io/apiserver/pkg/server/filters/timeout.go).
  */
-const isOfFunction = (message: string): boolean =>
-  message.includes('nothing was written') || message.startsWith('the Kubernetes API did not answer in time: ')
+const isKnown = ({ message }: Refusal): boolean => BEFORE_THE_WRITE.test(message) || NOT_WRITTEN.test(message)
+
+const BEFORE_THE_WRITE =
+  /^(the Kubernetes API |resource quota |namespace |the object is immutable|ApplicationDefinition "|several ApplicationDefinitions )/
+const NOT_WRITTEN = /nothing was (written|stored)|the stored password is as it was/
 
 const DEFAULT_SECONDS = 5
 const MAX_SECONDS = 300
@@ -59,9 +52,9 @@ function retryOf(failure: ClientFailure, retryAfter: string): Retry {
   return { advice: failure.code === 409 || failure.code === 410 ? 'read-again' : 'never' }
 }
 
-/** No credentials, a request that cannot be, a server that is not trusted. */
+/** No credentials, a request or a port that cannot be, a server that is not trusted. */
 const isMistake = ({ code = '' }: Silence): boolean =>
-  code === 'NO_CREDENTIALS' || code.startsWith('ERR_INVALID_') || isUntrusted(code)
+  code === 'NO_CREDENTIALS' || code === 'BAD_PORT' || code.startsWith('ERR_INVALID_') || isUntrusted(code)
 
 /** Overloaded, not reached, out of time, or broken on the way. */
 const isLater = ({ kind, code }: Exclude<ClientFailure, Silence>): boolean =>

@@ -43,8 +43,8 @@ const isExpected = (body: unknown, { apiVersion, kind, isWhole }: Expected): boo
 function failureOf(code: number, body: unknown, text: string): ClientFailure {
   const reason = textAt(body, 'reason')
   const message = textAt(body, 'message')
-  const isStatus = own(body, 'kind') === 'Status' && own(body, 'code') === code
-  if (isStatus && reason !== undefined && message !== undefined) {
+  const isRefusal = code >= 400 && own(body, 'kind') === 'Status' && own(body, 'code') === code
+  if (isRefusal && reason !== undefined && message !== undefined) {
     return { kind: 'status', code, reason, message }
   }
   return code === 503 && UNDELIVERED.test(text)
@@ -59,9 +59,14 @@ function failureOf(code: number, body: unknown, text: string): ClientFailure {
         kind: 'foreign',
         code,
         reason: 'NotUnderstood',
-        message: `the answer (code ${code}) is none of the function`,
+        message: isRedirect(code)
+          ? `a redirect (code ${code}), which is not followed: baseUrl is not where the API is`
+          : `the answer (code ${code}) is none of the function`,
       }
 }
+
+/** 0: one that a browser keeps to itself (Fetch standard, "opaque-redirect filtered response"). */
+const isRedirect = (code: number): boolean => code === 0 || (code >= 300 && code < 400)
 
 /**
  * The aggregation layer's words when no backend is there, none could be dialled, or its certificate is not trusted.

@@ -1,9 +1,11 @@
 import { isBearerToken } from '../core/bearer.ts'
-import { isObject, textAt } from '../core/json.ts'
+import { textAt } from '../core/json.ts'
+import { baseOf, isName, pathOf } from './address.ts'
 import { outcomeOf, type Verb } from './advice.ts'
 import type { Credential, CredentialList, Issued, Minted, Synced } from './api.ts'
 import { send } from './call.ts'
 import type { ClientFailure, Outcome, Silence } from './failure.ts'
+import { requestOf } from './request.ts'
 import { aborted, noToken, noTokenSource } from './silence.ts'
 
 export type { Credential, CredentialList, Issued, Minted, Synced } from './api.ts'
@@ -14,16 +16,16 @@ export interface ClientOptions {
    * Where the API is: `https://host:port`, with a path if it is behind one. Without one, or with a path alone, the origin of
    * the page: no CORS headers are sent, so a browser reaches no other.
    */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   /**
    * Sent as bearer token, with an audience that the function accepts; a function is asked before each call. Without one,
    * `fetch` says who calls.
    */
-  readonly token?: string | (() => string | Promise<string>)
+  readonly token?: string | (() => string | Promise<string>) | undefined
   /** The runtime's own when it is left out. It must not send anything twice. */
-  readonly fetch?: (request: Request) => Promise<Response>
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
   /** The API group that is served: `core.cozystack.io`, or `credentials.cozystack.io` behind an APIService. */
-  readonly group?: string
+  readonly group?: string | undefined
 }
 
 /** What went wrong, whether it may have been stored all the same, and what to do. */
@@ -48,28 +50,37 @@ export interface ReleaseAddress {
 
 export interface CallOptions {
   /** Ends the waiting. A mint that was sent goes on, and its password is lost. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ListOptions extends CallOptions {
-  readonly labelSelector?: string
-  readonly limit?: number
-  readonly continue?: string
+  readonly labelSelector?: string | undefined
+  readonly limit?: number | undefined
+  readonly continue?: string | undefined
+}
+
+/** A field that is there and has no text, because it could not be read for example, is a mistake: it would guard nothing. */
+export interface Preconditions {
+  readonly resourceVersion?: string
+  readonly uid?: string
 }
 
 export interface IssueOptions extends CallOptions {
   /** Of the Credential as it was read: when it has changed since, nothing is written and the answer is a 409. */
-  readonly preconditions?: { readonly resourceVersion?: string; readonly uid?: string }
+  readonly preconditions?: Preconditions | undefined
   /** Everything is checked, nothing is stored, and no password is shown. */
-  readonly dryRun?: boolean
+  readonly dryRun?: boolean | undefined
 }
 
-/** Each call is sent once: a mint that is repeated is another mint. Throws a TypeError for a name that can be none. */
+/** Each call is sent once: a mint that is repeated is another mint. Rejects with a TypeError for a name or a precondition that can be none. */
 export interface Client {
   readonly list: (namespace: string, options?: ListOptions) => Promise<Answer<CredentialList>>
   readonly get: (address: Address, options?: CallOptions) => Promise<Answer<Credential>>
   readonly mint: {
-    (address: Address, options?: IssueOptions & { readonly dryRun?: false }): Promise<Answer<Minted>>
+    (
+      address: Address,
+      options?: IssueOptions & { readonly dryRun?: false | undefined },
+    ): Promise<Answer<Minted>>
     (address: Address, options?: IssueOptions): Promise<Answer<Issued>>
   }
   readonly revoke: (address: Address, options?: IssueOptions) => Promise<Answer<Issued>>
@@ -78,7 +89,8 @@ export interface Client {
 
 interface Call {
   readonly verb: Verb
-  readonly path: string
+  /** Below `namespaces/`. */
+  readonly path: readonly string[]
   readonly query?: Readonly<Record<string, string | undefined>>
   /** Makes a POST of it. */
   readonly body?: object
@@ -88,8 +100,6 @@ interface Call {
   readonly kind: string
   readonly isWhole?: (body: unknown) => boolean
 }
-
-const VERSION = 'v1alpha1'
 
 /**
  * The function as a typed client.
@@ -105,19 +115,19 @@ const VERSION = 'v1alpha1'
  * ```
  */
 export function createClient(options: ClientOptions = {}): Client {
-  const { group = 'core.cozystack.io' } = options
   // Not the function itself: browsers and workerd call it as a method of the global object only.
   const { fetch = (request: Request) => globalThis.fetch(request) } = options
-  const apiVersion = `${group}/${VERSION}`
+  const apiVersion = apiVersionOf(options.group)
   const base = baseOf(options.baseUrl)
 
   async function call<T>({ verb, kind, answeredAs = apiVersion, isWhole = () => true, ...asked }: Call) {
     const failed = (failure: ClientFailure, retryAfter?: string | null, warnings: readonly string[] = []) =>
       ({ ok: false, failure: { ...failure, ...outcomeOf(failure, { verb, retryAfter }) }, warnings }) as const
-    const said = await tokenOf(options.token)
+    const address = `${base}/apis/${apiVersion}/namespaces/${pathOf(...asked.path)}`
+    const said = await unlessAborted(() => tokenOf(options.token), asked.signal)
+    if (said === undefined || asked.signal?.aborted) return failed(aborted)
     if (!said.ok) return failed(said.silence)
-    if (asked.signal?.aborted) return failed(aborted)
-    const request = requestOf(`${base}/apis/${apiVersion}/namespaces/${asked.path}`, asked, said.token)
+    const request = requestOf(address, { ...asked, token: said.token })
     const received = await send(fetch, request, { apiVersion: answeredAs, kind, isWhole })
     if (!received.ok) return failed(received.failure, received.retryAfter, received.warnings)
     return { ok: true, value: received.body as T, warnings: received.warnings } as const
@@ -125,16 +135,16 @@ export function createClient(options: ClientOptions = {}): Client {
 
   const issue =
     (verb: 'mint' | 'revoke') =>
-    <T extends Issued>(
+    async <T extends Issued>(
       { namespace, name }: Address,
       { preconditions, dryRun = false, signal }: IssueOptions = {},
     ): Promise<Answer<T>> =>
       call<T>({
         verb: dryRun ? 'read' : verb,
-        path: `${segment(namespace)}/credentials/${segment(name)}/${verb}`,
+        path: [namespace, 'credentials', name, verb],
         query: { dryRun: dryRun ? 'All' : undefined },
         // Never an empty body: the aggregation layer repeats such a request when its connection breaks.
-        body: { apiVersion, kind: 'CredentialRequest', spec: { preconditions } },
+        body: { apiVersion, kind: 'CredentialRequest', spec: specOf(preconditions) },
         signal,
         kind: 'CredentialRequest',
         isWhole: (body) => isIssued(body) && (dryRun || verb === 'revoke' || hasPassword(body)),
@@ -144,7 +154,7 @@ export function createClient(options: ClientOptions = {}): Client {
     list: (namespace, { limit, signal, ...selection } = {}) =>
       call<CredentialList>({
         verb: 'read',
-        path: `${segment(namespace)}/credentials`,
+        path: [namespace, 'credentials'],
         query: { ...selection, limit: limit === undefined ? undefined : String(limit) },
         signal,
         kind: 'CredentialList',
@@ -152,7 +162,7 @@ export function createClient(options: ClientOptions = {}): Client {
     get: ({ namespace, name }, { signal } = {}) =>
       call<Credential>({
         verb: 'read',
-        path: `${segment(namespace)}/credentials/${segment(name)}`,
+        path: [namespace, 'credentials', name],
         signal,
         kind: 'Credential',
       }),
@@ -161,7 +171,7 @@ export function createClient(options: ClientOptions = {}): Client {
     sync: ({ namespace, release }, { signal } = {}) =>
       call<Synced>({
         verb: 'read',
-        path: `${segment(namespace)}/helmreleases/${segment(release)}/sync`,
+        path: [namespace, 'helmreleases', release, 'sync'],
         answeredAs: 'v1',
         body: {},
         signal,
@@ -170,22 +180,17 @@ export function createClient(options: ClientOptions = {}): Client {
   }
 }
 
-/** Without a slash at its end. Throws a TypeError when there is none. */
-function baseOf(baseUrl: string | undefined): string {
-  const page = pageAddress()
-  if (baseUrl === undefined && page === undefined) {
-    throw new TypeError('baseUrl is missing: only a page has an origin to take in its place')
-  }
-  const { protocol, origin, pathname } = new URL(baseUrl ?? '/', page)
-  if (!/^https?:$/.test(protocol)) throw new TypeError('baseUrl: neither https nor http')
-  return `${origin}${pathname.replace(/\/+$/, '')}`
+function apiVersionOf(group = 'core.cozystack.io'): string {
+  if (!isName(group)) throw new TypeError('group is no API group, such as core.cozystack.io')
+  return `${group}/v1alpha1`
 }
 
-/** That of a browser's page, or of a worker of it; Node and workerd have none. */
-function pageAddress(): string | undefined {
-  const location: unknown = Reflect.get(globalThis, 'location')
-  const href: unknown = isObject(location) ? Reflect.get(location, 'href') : undefined
-  return typeof href === 'string' ? href : undefined
+function specOf(preconditions: Preconditions | undefined): object {
+  for (const [field, value] of Object.entries(preconditions ?? {})) {
+    if (typeof value !== 'string')
+      throw new TypeError(`preconditions.${field} is no text: it would guard nothing`)
+  }
+  return { preconditions }
 }
 
 type Said = { readonly ok: true; readonly token?: string } | { readonly ok: false; readonly silence: Silence }
@@ -200,19 +205,15 @@ async function tokenOf(source: ClientOptions['token']): Promise<Said> {
   }
 }
 
-function requestOf(address: string, { query = {}, body, signal }: Partial<Call>, token?: string): Request {
-  const url = new URL(address)
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, value)
-  }
-  const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` })
-  if (body !== undefined) headers.set('Content-Type', 'application/json')
-  return new Request(url, {
-    method: body === undefined ? 'GET' : 'POST',
-    redirect: 'manual',
-    headers,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
+/** What the work comes to, or undefined when the signal says before that to stop waiting. */
+function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (signal === undefined) return work()
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve(undefined)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop)
+    const over = () => signal.removeEventListener('abort', stop)
+    work().then(resolve, reject).finally(over)
   })
 }
 
@@ -220,14 +221,3 @@ const isIssued = (body: unknown): boolean =>
   Boolean(textAt(body, 'status', 'username')) && Boolean(textAt(body, 'status', 'issuedAt'))
 
 const hasPassword = (body: unknown): boolean => Boolean(textAt(body, 'status', 'password'))
-
-const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
-
-/** Whether this can be the name of a namespace, a release or a credential. */
-export const isName = (name: string): boolean => NAME.test(name)
-
-/** A name that is no DNS name would address something else: a mistake of the program that calls. */
-function segment(name: string): string {
-  if (isName(name)) return name
-  throw new TypeError(`not the name of a namespace or a credential: ${JSON.stringify(name)}`)
-}

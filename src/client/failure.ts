@@ -46,7 +46,7 @@ export interface Silence {
   readonly kind: 'silence'
   readonly reason: 'NoAnswer'
   readonly message: string
-  /** Of the error: `ECONNREFUSED` and the like. */
+  /** Of the error, `ECONNREFUSED` and the like; `NO_CREDENTIALS`: no token; `BAD_PORT`: none that may be called. */
   readonly code?: string
   readonly neverSent?: true
 }

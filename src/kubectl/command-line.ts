@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isName } from '../client/client.ts'
+import { isName } from '../client/address.ts'
 import { type Flag, flagsOf, type Verb } from './flags.ts'
 import { parseTemplate, type Template } from './template.ts'
 

@@ -1,4 +1,5 @@
-import { type Answer, type Credential, createClient, isName } from '../client/client.ts'
+import { isName } from '../client/address.ts'
+import { type Answer, type Credential, createClient } from '../client/client.ts'
 import { visible } from '../core/visible.ts'
 import type { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { countNames, type Target, targetSoFar } from './command-line.ts'

@@ -1,4 +1,5 @@
-import { type Answer, createClient, type Issued, isName } from '../client/client.ts'
+import { isName } from '../client/address.ts'
+import { type Answer, createClient, type Issued } from '../client/client.ts'
 import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
 import { visible } from '../core/visible.ts'

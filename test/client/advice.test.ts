@@ -1,7 +1,12 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../src/client/advice.ts'
+import { mayBeStored, outcomeOf } from '../../src/client/advice.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { ClientFailure } from '../../src/client/failure.ts'
+import type { Failure, KubeFailure } from '../../src/core/failure.ts'
+import { crashed } from '../../src/handlers/answer.ts'
+import { toStatus } from '../../src/handlers/status.ts'
+import { GROUP, kubeTable, NAME, table } from '../handlers/status-rows.ts'
 
 const ADDRESS = { namespace: 'tenant-acme', name: 'postgres-orders.web' }
 const NEVER = { outcome: 'unchanged', retry: { advice: 'never' } }
@@ -58,6 +63,11 @@ describe('a mint that failed', () => {
     ['a value that was altered', refusal(500, ALTERED), again('mint')],
     // k8s.io/apimachinery/pkg/api/errors: `NewInternalError`.
     ['a bug', refusal(500, 'Internal error occurred: x'), again('mint')],
+    // Of nobody that we know.
+    ['an error without a known word', refusal(500), again('mint')],
+    ['a Status of a proxy', refusal(502), again('mint')],
+    ['a disk that is full, somewhere', refusal(507), again('mint')],
+    ['a Status that is no failure', refusal(200), again('mint')],
     ['a page of a proxy', foreign(502), again('mint')],
     ['a page of a proxy that refuses', foreign(403), NEVER],
     ['a redirect that a browser hides', foreign(0), NEVER],
@@ -66,8 +76,38 @@ describe('a mint that failed', () => {
     ['nobody there', unsent('ECONNREFUSED'), later(5)],
     ['a certificate that is not trusted', unsent('CERT_HAS_EXPIRED'), NEVER],
     ['no token', unsent('NO_CREDENTIALS'), NEVER],
+    ['a port that may not be called', unsent('BAD_PORT'), NEVER],
   ])('%s', (_what, failure, outcome) => {
     expect(outcomeOf(failure, { verb: 'mint' })).toStrictEqual(outcome)
+  })
+})
+
+describe('the words of the function', () => {
+  const statusOf = (failure: Failure): ClientFailure => ({ kind: 'status', ...toStatus(failure, GROUP) })
+  const refused = (cause: KubeFailure, leftoverDeleted: boolean): Failure => ({
+    reason: 'write_refused',
+    name: NAME,
+    cause,
+    leftoverDeleted,
+  })
+  const causes = Object.values(kubeTable).map(({ failure }) => failure)
+  const failures: readonly Failure[] = [
+    ...causes,
+    ...causes.flatMap((cause) => [refused(cause, false), refused(cause, true)]),
+    ...Object.values(table).map(({ failure }) => failure),
+  ]
+
+  test.each(failures.map((failure) => [JSON.stringify(failure), failure] as const))(
+    '%s',
+    (_what, failure) => {
+      const changed = failure.reason === 'value_altered' && !failure.dryRun
+      expect(mayBeStored(statusOf(failure))).toBe(changed || failure.reason === 'outcome_unknown')
+    },
+  )
+
+  test('a crash', async () => {
+    const { code, reason, message } = Object(await crashed().json())
+    expect(mayBeStored({ kind: 'status', code, reason, message })).toBe(true)
   })
 })
 
@@ -145,6 +185,20 @@ describe('who calls, and whom', () => {
     expect(request?.url).toBe(`${start}core.cozystack.io/v1alpha1/namespaces/tenant-acme/credentials`)
   })
 
+  test.each(['https://jane:secret@mintonce test', 'https://jane:secret@mintonce.test', 'https://secret@[::'])(
+    'an address that is none, or has a user in it, is not repeated: %s',
+    (baseUrl) => {
+      let thrown: unknown
+      try {
+        createClient({ fetch, baseUrl })
+      } catch (error) {
+        thrown = error
+      }
+      expect(thrown).toBeInstanceOf(TypeError)
+      expect(inspect(thrown)).not.toContain('secret')
+    },
+  )
+
   test.each([undefined, '/mintonce', 'file:///etc'])('%s is no place without a page', (baseUrl) => {
     expect(() => createClient(baseUrl === undefined ? { fetch } : { fetch, baseUrl })).toThrow(TypeError)
   })
@@ -157,6 +211,23 @@ describe('who calls, and whom', () => {
     expect(JSON.stringify(answer)).not.toContain('secret')
     expect(asked).toHaveLength(before)
   })
+})
+
+test('whoever gives up does not wait for a source of tokens, and nothing is sent', async () => {
+  const asked: Request[] = []
+  const client = createClient({
+    baseUrl: 'https://mintonce.test',
+    token: () => new Promise<string>(() => undefined),
+    fetch: async (request) => {
+      asked.push(request)
+      return new Response('', { status: 404 })
+    },
+  })
+  const giving = new AbortController()
+  const answer = client.mint(ADDRESS, { signal: giving.signal })
+  giving.abort()
+  expect(await answer).toMatchObject({ ok: false, failure: { neverSent: true, ...later(5) } })
+  expect(asked).toEqual([])
 })
 
 test('a dry run has no outcome that is unknown', async () => {

@@ -115,10 +115,35 @@ describe('what is sent', () => {
     expect(requests[0]?.redirect).toBe('manual')
   })
 
-  test.each(['..', 'a/b', 'A', '', 'a%2fb', 'a\n'])('%j is no name, and is not sent', async (name) => {
-    const { client, requests } = clientOf(answer(ISSUED, 201))
-    expect(() => client.mint({ ...ADDRESS, name })).toThrow(TypeError)
-    expect(requests).toEqual([])
+  // The last three are what a program without types has for a name that it does not know.
+  test.each(['..', 'a/b', 'A', '', 'a%2fb', 'a\n', undefined, null, 7])(
+    '%j is no name, and is not sent: what is returned rejects',
+    async (name) => {
+      const { client, requests } = clientOf(answer(ISSUED, 201))
+      const wrong = { ...ADDRESS, name: name as string }
+      await expect(client.mint(wrong)).rejects.toThrow(TypeError)
+      await expect(client.get({ ...ADDRESS, namespace: wrong.name })).rejects.toThrow(TypeError)
+      await expect(client.sync({ ...ADDRESS, release: wrong.name })).rejects.toThrow(TypeError)
+      expect(requests).toEqual([])
+    },
+  )
+
+  // JSON leaves the first out, and the function takes the second for nothing.
+  test.each([undefined, null, 7])(
+    'a precondition that is %j would guard nothing, and is not sent',
+    async (value) => {
+      const { client, requests } = clientOf(answer(ISSUED, 201))
+      for (const field of ['uid', 'resourceVersion']) {
+        const preconditions = { [field]: value as unknown as string }
+        await expect(client.mint(ADDRESS, { preconditions })).rejects.toThrow(`preconditions.${field}`)
+        await expect(client.revoke(ADDRESS, { preconditions })).rejects.toThrow(TypeError)
+      }
+      expect(requests).toEqual([])
+    },
+  )
+
+  test.each(['', 'a/b', '..'])('%j is no API group', (group) => {
+    expect(() => clientOf(answer(ISSUED, 201), group)).toThrow(TypeError)
   })
 })
 
@@ -150,6 +175,7 @@ describe('what comes back', () => {
       answer({ ...ISSUED, status: { ...ISSUED.status, password: '' } }, 201),
       201,
     ],
+    ['a Status that is no failure', answer({ kind: 'Status', code: 200, reason: '', message: 'done' }), 200],
     ['a Status of another code', answer({ kind: 'Status', code: 200, reason: '', message: '' }, 500), 500],
   ])('%s is no answer of the function', async (_what, respond, code) => {
     const { client } = clientOf(respond)
@@ -159,7 +185,8 @@ describe('what comes back', () => {
 
   test('a redirect is not followed, and whoever sent it has stored nothing', async () => {
     const { client, requests } = clientOf(() => new Response(null, { status: 302 }))
-    const failure = { ...notUnderstood(302), ...NEVER }
+    const message = 'a redirect (code 302), which is not followed: baseUrl is not where the API is'
+    const failure = { ...notUnderstood(302), message, ...NEVER }
     expect(await client.mint(ADDRESS)).toStrictEqual({ ok: false, failure, warnings: [] })
     expect(requests).toHaveLength(1)
   })
@@ -227,8 +254,11 @@ describe('what comes back', () => {
     })
   })
 
-  // What `Headers` of undici and `validateHeaderValue` of node:http say of a value that they do not take.
-  test.each([
+  const coded = (code: string, cause?: Error) =>
+    Object.assign(new Error('sent with Authorization: Bearer secret-token', { cause }), { code })
+  // What `Headers` of undici and `validateHeaderValue` of node:http say of a value that they do not take; then what a fetch
+  // of somebody's own may throw.
+  test.each<[() => unknown, string]>([
     [() => new Headers({ a: 'secret\nvalue' }), 'TypeError'],
     [
       () => {
@@ -236,10 +266,32 @@ describe('what comes back', () => {
       },
       'ERR_INVALID_ARG_VALUE',
     ],
+    [() => Promise.reject(coded('EBAD')), 'EBAD'],
+    [() => Promise.reject(coded('no code', coded('EBAD'))), 'EBAD'],
+    [() => Promise.reject(Object.assign(new Error(), { name: 'Bearer secret-token' })), 'Error'],
+    [() => Promise.reject('secret-token'), 'unknown'],
+    [
+      () => {
+        const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+        throw new Error('Bearer secret-token', { cause })
+      },
+      'read ECONNRESET',
+    ],
   ])('words of an error that may quote what was sent are not repeated: %#', async (respond, message) => {
-    const { client } = clientOf(async () => Response.json(respond()))
+    const { client } = clientOf(async () => Response.json(await respond()))
     const answer = await client.mint(ADDRESS)
     expect(answer).toMatchObject({ ok: false, failure: { kind: 'silence', message } })
+    expect(JSON.stringify(answer)).not.toContain('secret')
+  })
+
+  test('nor is the reason of whoever gives up', async () => {
+    const giving = new AbortController()
+    const { client } = clientOf(() => {
+      giving.abort(coded('EBAD'))
+      return Promise.reject(giving.signal.reason)
+    })
+    const answer = await client.mint(ADDRESS, { signal: giving.signal })
+    expect(answer).toMatchObject({ ok: false, failure: { message: 'EBAD', ...MINT_AGAIN } })
     expect(JSON.stringify(answer)).not.toContain('secret')
   })
 })

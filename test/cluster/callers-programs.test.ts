@@ -180,7 +180,7 @@ describe.each(CALLERS)('$page', ({ page: path, program, folder, unknown, refused
     const cut = wire.cutNextAnswer()
     const { code, stdout, stderr } = await mint(kubeconfigs.jane)
     await cut
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(unknown)
     expect(stored()).toBe(before + 1)
   })
@@ -198,7 +198,7 @@ describe.each(CALLERS)('$page', ({ page: path, program, folder, unknown, refused
     ['a redirection', (response) => response.writeHead(307, { Location: '/again' }).end()],
   ])('%s: one request, and nobody knows what came of it', async (_what, how) => {
     const { code, stdout, stderr } = await against(how)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(unknown)
     expect(stderr).not.toContain('not-to-be-quoted')
     // Never an empty body, which the aggregation layer would send twice.
@@ -210,6 +210,79 @@ describe.each(CALLERS)('$page', ({ page: path, program, folder, unknown, refused
     expect(code).toBe(1)
     expect(stderr).toMatch(refused)
     expect(asked).toHaveLength(1)
+  })
+
+  test.each([
+    ['a name that is another path', ['-n', 'tenant-acme', 'mint', '../x']],
+    ['a name that is the folder above', ['-n', 'tenant-acme', 'mint', '..']],
+    ['a namespace that is another path', ['-n', '../x', 'mint', WEB]],
+    ['no name', ['-n', 'tenant-acme', 'mint']],
+    ['an option that there is not', ['--nope']],
+  ])('%s: nothing is sent, and it does not say that nobody knows', async (_what, args) => {
+    asked = []
+    const { code, stdout, stderr } = await run(standIn, ...args)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).not.toMatch(unknown)
+    expect(asked).toEqual([])
+  })
+
+  test('nobody to connect to: nothing is sent, and it does not say that nobody knows', async () => {
+    const kubeconfig = JSON.parse(await readFile(standIn, 'utf8'))
+    kubeconfig.clusters[0].cluster = { server: 'http://127.0.0.1:1' }
+    const file = join(page.folder, 'nobody.kubeconfig')
+    await writeFile(file, JSON.stringify(kubeconfig))
+    const { code, stderr } = await mint(file)
+    expect(code).toBe(1)
+    expect(stderr).not.toMatch(unknown)
+  })
+
+  test.each(['named', 'in the environment'])(
+    'a kubeconfig that is not there, %s: nobody else is called instead',
+    async (how) => {
+      asked = []
+      const { port } = server.address() as AddressInfo
+      const [file, ...before] = program
+      const there = how === 'named' ? ['--kubeconfig', '/nonexistent'] : []
+      const env = {
+        KUBECONFIG: how === 'named' ? '' : '/nonexistent',
+        HOME: page.folder,
+        // As in a pod.
+        KUBERNETES_SERVICE_HOST: '127.0.0.1',
+        KUBERNETES_SERVICE_PORT: String(port),
+      }
+      const args = [...before, ...there, '-n', 'tenant-acme', 'mint', WEB]
+      const { code, stdout, stderr } = await command(file, args, { cwd: join(page.folder, folder), env })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^(?:NotSent: |stat )?\/nonexistent: /m)
+      expect(stderr).not.toContain('Traceback')
+      expect(asked).toEqual([])
+    },
+  )
+
+  test('outside of a pod and without a kubeconfig it says so', async () => {
+    const [file, ...before] = program
+    const env = { KUBECONFIG: '', HOME: join(page.folder, 'docs'), KUBERNETES_SERVICE_HOST: '' }
+    const args = [...before, '-n', 'tenant-acme', 'mint', WEB]
+    const { code, stderr } = await command(file, args, { cwd: join(page.folder, folder), env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('no kubeconfig')
+    expect(stderr).not.toContain('Traceback')
+  })
+
+  test('a mint that fails leaves the file of the last one as it is', async () => {
+    const login = join(page.folder, 'login.json')
+    await writeFile(login, 'the last one')
+    const refused = await follow(
+      path,
+      { ...aggregated.plane, kubeconfig: kubeconfigs.bob },
+      (block) => `cd '${page.folder}'\n${block}`,
+    )
+    try {
+      await expect(refused.run('Run it')).rejects.toThrow('forbidden')
+    } finally {
+      await refused.remove()
+    }
+    expect(await readFile(login, 'utf8')).toBe('the last one')
   })
 
   test('what the page quotes of the program is what the program says', async () => {

@@ -8,7 +8,9 @@ import { command, type Finished } from '../control-plane/command.ts'
 import { type ApiProxy, startApiProxy } from '../helpers/api-proxy.ts'
 import { type Aggregated, GROUP, startAggregated } from './aggregated.ts'
 import { createAggregatedTenant } from './aggregated-tenant.ts'
+import { eventually } from './eventually.ts'
 import { type Followed, follow } from './follow.ts'
+import { answering, NO_ANSWERS, pausedBefore } from './kubectl-between.ts'
 import { succeed } from './stand-ins.ts'
 
 /** OpenTofu's own program does what `docs/callers/terraform.md` says, against a real kube-apiserver. */
@@ -127,6 +129,52 @@ test('a Secret of somebody else’s is in the way: nothing is minted; the next a
   const repaired = await tofu('apply', '-auto-approve', '-var', 'rotation=4')
   expect(repaired).toMatchObject({ code: 0, stdout: expect.stringContaining('is tainted') })
   expect([minted(), (await delivered()) === old]).toEqual([before + 1, false])
+})
+
+describe('the script by itself', () => {
+  const script = async (bin = ''): Promise<Finished> => {
+    const { binaries, kubeconfig } = aggregated.plane
+    const PATH = [bin, dirname(binaries.kubectl), process.env.PATH].filter(Boolean).join(delimiter)
+    const what = { NAMESPACE: 'tenant-acme', CREDENTIAL: 'postgres-orders.web', SECRET: 'orders-login' }
+    const file = join(page.folder, 'examples/terraform/mint-into-secret.sh')
+    return command('sh', [file], { env: { ...what, PATH, KUBECONFIG: kubeconfig } })
+  }
+  const MINT = '*--raw*/mint'
+
+  test.each(NO_ANSWERS)(
+    'an answer with %s: it fails, and the Secret stays as it is',
+    async (name, answer) => {
+      const { data } = await admin.get(`${SECRETS}/orders-login`)
+      const bin = join(page.folder, `answers ${name}`)
+      await answering(bin, aggregated.plane.binaries.kubectl, MINT, answer)
+      const { code, stderr } = await script(bin)
+      expect([code, stderr]).toEqual([1, expect.stringContaining('no password came of the mint')])
+      expect((await admin.get(`${SECRETS}/orders-login`)).data).toEqual(data)
+    },
+  )
+
+  const before = {
+    'the Secret is there': async () => {},
+    'there is none yet': () =>
+      succeed(aggregated.plane, ['delete', 'secret', 'orders-login', '-n', 'tenant-acme']),
+  }
+  test.each(Object.entries(before))('two at once, %s: the slower one fails', async (name, prepare) => {
+    await prepare()
+    const { kubectl } = aggregated.plane.binaries
+    const last = '*" -f -"'
+    const paused = await pausedBefore(join(page.folder, name), kubectl, last)
+    const slow = script(paused.bin)
+    await eventually('the first one has minted', paused.isReached)
+    const quick = await script()
+    await paused.goOn()
+    const { code, stderr } = await slow
+    expect([quick.code, code, stderr]).toEqual([
+      0,
+      1,
+      expect.stringContaining('Operation cannot be fulfilled'),
+    ])
+    await delivered()
+  })
 })
 
 describe('what the page warns of, with a provider of our own that POSTs', () => {

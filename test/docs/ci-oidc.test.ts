@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Ended, ended } from '../cli/command.ts'
 import { answerOf } from '../contract/tenant.ts'
@@ -97,10 +97,55 @@ describe.each(SYSTEMS)('%s', (system) => {
   })
 })
 
+/** What the page says that no rule of its keeps out. */
+describe('let in all the same', () => {
+  const rows = page.text.split('\n').filter((line) => line.startsWith('| '))
+  const rowOf = (start: string) => rows.find((row) => row.startsWith(`| ${start}`)) ?? ''
+
+  test.each([
+    ['a pull request of a fork', 'without the prefix its `build_branch` is that of the fork', {}],
+    ['a tag `main`', 'it is its own `build_branch`', { build_tag: 'main' }],
+  ])(
+    'Buildkite: %s is minted for, and the table says that only settings help: %s',
+    async (who, _why, claims) => {
+      expect((await call(await place.sign('buildkite', claims), `${WEB}/mint`)).status).toBe(201)
+      const cells = rowOf(who).split('|')
+      expect(cells[4]).toContain('nothing but')
+      // Of all other rows, none does.
+      expect(rows.filter((row) => row.split('|')[4]?.includes('nothing but'))).toHaveLength(2)
+    },
+  )
+
+  const elsewhere = 'mallory/tools/.github/workflows/any.yml@refs/heads/main'
+  test('GitHub: a reusable workflow of anybody, that a job on main calls', async () => {
+    const token = await place.sign('github', { job_workflow_ref: elsewhere })
+    expect((await call(token, `${WEB}/mint`)).status).toBe(201)
+  })
+
+  test('GitHub: not with the rule that the page has for that', async () => {
+    const [, rule = ''] = /`(\{claim: job_workflow_ref,[^`]*)`/.exec(page.text) ?? []
+    const [config = ''] = page.blocks('github-config')
+    const stricter = {
+      ...page,
+      blocks: (mark: string) =>
+        mark === 'github-config' ? [`${config}      - ${rule}\n`] : page.blocks(mark),
+    }
+    const other = await startCiPlace(stricter)
+    onTestFinished(() => other.stop())
+    const codeOf = async (claims: object) => {
+      const headers = { Authorization: `Bearer ${await other.sign('github', { ...claims })}` }
+      return (await other.backend.call(`${WEB}/mint`, { method: 'POST', headers })).status
+    }
+    expect([await codeOf({}), await codeOf({ job_workflow_ref: elsewhere })]).toEqual([201, 401])
+  })
+})
+
 describe('the jobs', () => {
   let folder: string
   let github: Server
   let token: string
+  /** Writes the functions of the page about curl, for a function there. */
+  let callsOf: (origin: string) => Promise<void>
   const file = (name: string) => join(folder, name)
   const read = (name: string) => readFile(file(name), 'utf8').catch(() => '')
 
@@ -116,11 +161,14 @@ describe('the jobs', () => {
     await mkdir(file('bin'))
     await mkdir(file('tmp'))
     await standIn('vault')
-    await standIn('buildkite-agent', `[ "$1" = redactor ] || { cat '${file('token')}'; exit; }\n`)
+    await standIn(
+      'buildkite-agent',
+      `[ "$1" = redactor ] || { printf '%s' "$*" > '${file('asked')}'; cat '${file('token')}'; exit; }\n`,
+    )
     const shared = fencesIn(curlPage.text).filter(({ heading }) => ['A call', 'Mint'].includes(heading))
     const script = shared.map(({ block }) => block).join('\n')
     expect(script).toContain('http://127.0.0.1:8080/')
-    await writeFile(file('mintonce.sh'), script.replace('http://127.0.0.1:8080', place.origin))
+    callsOf = (origin) => writeFile(file('mintonce.sh'), script.replace('http://127.0.0.1:8080', origin))
     // https://docs.github.com/en/actions/reference/security/oidc, "Methods for requesting the OIDC token".
     github = createServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://github.test')
@@ -138,6 +186,7 @@ describe('the jobs', () => {
     await rm(folder, { recursive: true, force: true })
   })
   beforeEach(async () => {
+    await callsOf(place.origin)
     for (const name of ['vault', 'buildkite-agent'])
       for (const kept of ['args', 'stdin']) await rm(file(`${name}.${kept}`), { force: true })
   })
@@ -195,6 +244,40 @@ describe('the jobs', () => {
       // Before anything else can print it.
       if (system === 'github') expect(done.stdout).toBe(`::add-mask::${password}\n`)
       if (system === 'buildkite') expect(await read('buildkite-agent.stdin')).toBe(password)
+      if (system === 'buildkite') expect(await read('asked')).toContain('--claim organization_id')
+    },
+  )
+
+  /** What has the code of a success, or no error for curl, and no password. */
+  const EMPTY: readonly (readonly [code: number, body: string])[] = [
+    [308, ''],
+    [302, ''],
+    [201, ''],
+    [200, '<html>'],
+    [201, '{}'],
+    [201, '{"status":{"password":null}}'],
+  ]
+  test.each(SYSTEMS)(
+    '%s: an answer without a password fails the job, and nothing is handed on',
+    async (system) => {
+      let now: (typeof EMPTY)[number] = [500, '']
+      const server = createServer((_request, response) => {
+        response.writeHead(now[0], now[0] < 300 ? {} : { Location: 'https://mintonce.test/' }).end(now[1])
+      })
+      await new Promise<void>((resolve) => {
+        server.listen(0, '127.0.0.1', resolve)
+      })
+      onTestFinished(() => void server.close())
+      await callsOf(`http://127.0.0.1:${Object(server.address()).port}`)
+      for (now of EMPTY) {
+        const done = await run(system)
+        expect({ failed: done.code !== 0, stdout: done.stdout }, JSON.stringify(now)).toEqual({
+          failed: true,
+          stdout: '',
+        })
+        expect(await read('vault.args')).toBe('')
+        expect(kept(done)).not.toContain(token)
+      }
     },
   )
 

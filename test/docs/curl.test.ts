@@ -1,27 +1,32 @@
 import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Ended, ended, type Served, serveCommand } from '../cli/command.ts'
-import { readPage } from './blocks.ts'
+import { type Ended, ended, ROOT, type Served, serveCommand } from '../cli/command.ts'
+import { fencesIn, readPage } from './blocks.ts'
 
 const page = await readPage('docs/callers/curl.md')
-const [TOKEN, CALL, MINT, USE, FILE, OTHERS, PAGES, ...more] = page.blocks('sandbox')
+const [TOKEN, CALL, MINT, USE, FILE, OTHERS, GUARDED, REVOKE, PAGES, ...more] = page.blocks('sandbox')
 const WEB = 'postgres-orders.web'
 const PASSWORD = /^[A-Za-z0-9]{32}$/
 const SERVED = 'http://127.0.0.1:8080'
 
 /** In place of the function's own answers: what some servers do in between. */
-type Instead = { readonly code: number; readonly body: string } | 'nothing' | 'half'
+type Instead =
+  | { readonly code: number; readonly body: string; readonly location?: string }
+  | 'nothing'
+  | 'half'
 
 let folder: string
 let served: Served
 let between: Server
 let origin: string
 let instead: Instead | undefined
+/** The method of the calls that get that; of all, when it is empty. */
+let only: string
 /** Of all calls: the paths, and the arguments of every process while they were under way. */
 let asked: string[]
 let seenByPs: string[]
@@ -33,6 +38,17 @@ async function commandLines(): Promise<readonly string[]> {
   return Promise.all(processes.map(read))
 }
 
+function answerInstead(now: Instead, request: IncomingMessage, response: ServerResponse): void {
+  if (now === 'nothing') request.socket.destroy()
+  else if (now === 'half') {
+    response.writeHead(201, { 'Content-Length': '400' }).write('{"kind":')
+    setImmediate(() => request.socket.destroy())
+  } else {
+    const { code, body, location } = now
+    response.writeHead(code, location === undefined ? {} : { location }).end(body)
+  }
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mintonce-curl.'))
   served = await serveCommand([])
@@ -40,12 +56,8 @@ beforeAll(async () => {
     asked.push(`${request.method} ${request.url}`)
     seenByPs.push(...(await commandLines()))
     const body = await text(request)
-    if (instead === 'nothing') return void request.socket.destroy()
-    if (instead === 'half') {
-      response.writeHead(201, { 'Content-Length': '400' }).write('{"kind":')
-      return void setImmediate(() => request.socket.destroy())
-    }
-    if (instead !== undefined) return void response.writeHead(instead.code).end(instead.body)
+    const now = only === '' || only === request.method ? instead : undefined
+    if (now !== undefined) return answerInstead(now, request, response)
     const { authorization = '', 'content-type': type = '' } = request.headers
     const answer = await fetch(`${served.origin}${request.url}`, {
       method: request.method ?? '',
@@ -70,26 +82,32 @@ afterAll(async () => {
 })
 beforeEach(() => {
   instead = undefined
+  only = ''
   asked = []
   seenByPs = []
 })
 
 /** Pasted one after the other into one shell, which is a plain one and ends at the first mistake. */
-async function paste(...blocks: readonly (string | undefined)[]): Promise<Ended> {
+const paste = (...blocks: readonly (string | undefined)[]): Promise<Ended> => pasteInto(['sh', '-eu'], blocks)
+
+async function pasteInto(
+  [shell, ...options]: readonly [string, ...string[]],
+  blocks: readonly (string | undefined)[],
+): Promise<Ended> {
   const script = blocks.join('\n').replaceAll(SERVED, origin)
   const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, TMPDIR: folder }
-  return ended(spawn('sh', ['-eu', '-c', script], { cwd: folder, env }))
+  return ended(spawn(shell, [...options, '-c', script], { cwd: folder, env }))
 }
 
 const left = async (): Promise<readonly string[]> =>
-  (await readdir(folder)).filter((name) => name.startsWith('tmp.'))
+  (await readdir(folder)).filter((name) => /^tmp\.|^orders\.\w+\./.test(name))
 
 /** Of curl itself. */
 const complaint = (code: number): string => `curl: (22) The requested URL returned error: ${code}\n`
 
 describe('docs/callers/curl.md', () => {
   test('has the blocks that are run here', () => {
-    expect([TOKEN, CALL, MINT, USE, FILE, OTHERS, PAGES].every(Boolean)).toBe(true)
+    expect([TOKEN, CALL, MINT, USE, FILE, OTHERS, GUARDED, REVOKE, PAGES].every(Boolean)).toBe(true)
     expect(more).toEqual([])
     expect(page.text.match(/127\.0\.0\.1:8080/g)).toHaveLength(1)
   })
@@ -130,24 +148,44 @@ describe('docs/callers/curl.md', () => {
     expect(rest).toEqual([''])
   })
 
-  const status = (code: number, message: string) => ({
+  const status = (code: number, message: string, more: object = {}): Instead => ({
     code,
-    body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code, reason: 'Any', message }),
+    body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code, reason: 'Any', message, ...more }),
   })
+  const stored = (answer: unknown): Instead => ({ code: 201, body: JSON.stringify(answer) })
+  const to = (code: number): Instead => ({ code, body: '', location: 'https://elsewhere.test/' })
   test.each<[string, Instead, number]>([
     ['the function says that it cannot', status(503, 'the Kubernetes API did not answer'), 1],
     ['the answer to the write was lost', status(500, 'the password may have been replaced'), 2],
     ['kube-apiserver gave up waiting', status(504, 'request did not complete within 60s'), 2],
     ['a proxy answers', { code: 502, body: '<html>' }, 2],
+    ['a proxy refuses', { code: 403, body: '<html>' }, 2],
     ['the aggregation layer answers', { code: 503, body: 'error trying to reach service: EOF' }, 2],
+    ['a Status that says no code', status(500, 'no', { code: undefined }), 2],
+    ['a Status of another code than the answer', status(502, 'not found', { code: 404 }), 2],
+    ['a Status whose code is a text', status(502, 'not found', { code: '502 or 404' }), 2],
+    ['a gateway that wants https: 301', to(301), 1],
+    ['a gateway that wants https: 302', to(302), 1],
+    ['a gateway that wants https: 307', to(307), 1],
+    ['a gateway that wants https: 308', to(308), 1],
+    ['a redirect to nowhere', { code: 300, body: '' }, 2],
+    ['stored, and no word of it', { code: 201, body: '' }, 2],
+    ['stored, and a page', { code: 201, body: '<html>' }, 2],
+    ['stored, and no password', stored({}), 2],
+    ['stored, and no text', stored({ status: { password: { secret: 1 } } }), 2],
+    ['stored, and an empty one', stored({ status: { password: '' } }), 2],
+    ['a Status of success', stored({ kind: 'Status', status: 'Success', code: 201 }), 2],
     ['no answer', 'nothing', 2],
     ['half an answer', 'half', 2],
   ])('%s: %j returns %d, and nothing is sent again', async (_what, answer, code) => {
     instead = answer
     const done = await paste(TOKEN, CALL, MINT, `mint ${WEB}`)
     expect(done).toMatchObject({ code, stdout: '' })
-    expect(done.stderr.includes('may have been replaced')).toBe(code === 2)
+    expect(done.stderr.includes('may have been replaced'), done.stderr).toBe(code === 2)
     expect(asked).toHaveLength(1)
+    // As the runners of CI have it.
+    const inCi = await pasteInto(['bash', '--norc', '-euo', 'pipefail'], [TOKEN, CALL, MINT, `mint ${WEB}`])
+    expect(inCi).toEqual(done)
   })
 
   test('nobody there is no mint', async () => {
@@ -175,14 +213,96 @@ describe('docs/callers/curl.md', () => {
   })
 
   test('the other calls say what their comments say', async () => {
-    const done = await paste(TOKEN, CALL, MINT, `mint ${WEB} > /dev/null`, OTHERS)
+    const done = await paste(TOKEN, CALL, MINT, `mint ${WEB} > /dev/null`, OTHERS, REVOKE)
     expect(done).toMatchObject({ code: 0, stderr: '' })
     const [row = '', newest = ''] = done.stdout.split('\n')
     expect(row.split('\t')).toEqual([WEB, 'Minted', expect.stringMatching(/Z$/), 'jane@example.org'])
     expect(newest).toMatch(/^\d{4}-.*Z Mint by jane@example\.org$/)
     expect(done.stdout.trim().split('\n').slice(-2)).toEqual(['web', expect.stringMatching(/^\d{4}-.*Z$/)])
-    expect(asked.slice(-2)[0]).toMatch(/\/mint$/)
-    expect((await readFile(join(folder, 'orders.password'), 'utf8')).trim()).toMatch(PASSWORD)
+    expect(asked.slice(-2).map((call) => call.replace(/.*\//, ''))).toEqual(['mint?dryRun=All', 'revoke'])
+  })
+
+  test.each([
+    ['a redirect', to(308)],
+    ['nothing', 'nothing'],
+    ['no object', stored('no')],
+    ['an empty object', stored({})],
+  ] as const)('%s is no answer to a dry run, nor to a revoke', async (_what, answer) => {
+    instead = answer
+    const dryRun = OTHERS?.trim().split('\n').at(-1)
+    for (const asks of [dryRun, REVOKE]) {
+      const done = await paste(TOKEN, CALL, asks)
+      expect({ failed: done.code !== 0, stdout: done.stdout }).toEqual({ failed: true, stdout: '' })
+    }
+  })
+
+  test('a mint with preconditions is one, and its file is its own', async () => {
+    expect(await paste(TOKEN, CALL, MINT, `mint ${WEB} > /dev/null`, GUARDED)).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+    const password = await readFile(join(folder, 'orders.password'), 'utf8')
+    expect(password.trim()).toMatch(PASSWORD)
+    expect((await stat(join(folder, 'orders.password'))).mode & 0o777).toBe(0o600)
+    expect(seenByPs.some((line) => line.includes('"preconditions":{"uid":"'))).toBe(true)
+    expect(seenByPs.filter((line) => line.includes(password.trim()))).toEqual([])
+    expect(await left()).toEqual([])
+  })
+
+  const GET = [expect.stringMatching(/^GET /)]
+  test.each([
+    ['nobody may', status(403, 'forbidden', { metadata: {} })],
+    ['there is none', status(404, 'not found', { metadata: {} })],
+    ['it cannot be read', status(503, 'later', { metadata: {} })],
+    ['a page', { code: 200, body: '<html>' }],
+    ['an object without them', { code: 200, body: '{"metadata":{"uid":"u"}}' }],
+    ['a redirect', to(302)],
+    ['no answer', 'nothing'],
+  ] as const)('what cannot be read is not minted, and keeps its file: %s', async (_what, answer) => {
+    await writeFile(join(folder, 'orders.password'), 'the one from before')
+    instead = answer
+    const done = await paste('set +e', TOKEN, CALL, MINT, GUARDED)
+    expect({ failed: done.code !== 0, stdout: done.stdout }).toEqual({ failed: true, stdout: '' })
+    expect(asked).toEqual(GET)
+    expect(await readFile(join(folder, 'orders.password'), 'utf8')).toBe('the one from before')
+    expect(await left()).toEqual([])
+  })
+
+  test.each([
+    ['USE', () => USE, undefined],
+    ['FILE', () => FILE, 'orders.pgpass'],
+    ['GUARDED', () => GUARDED, 'orders.password'],
+  ] as const)(
+    '%s: a mint that fails runs nothing, keeps the file, and is a failure',
+    async (_what, block, kept) => {
+      if (kept !== undefined) await writeFile(join(folder, kept), 'the one from before')
+      await rm(join(folder, 'psql.out'), { force: true })
+      only = 'POST'
+      for (const answer of [
+        status(403, 'no'),
+        status(409, 'changed'),
+        stored({}),
+        to(308),
+        'nothing',
+      ] as const) {
+        instead = answer
+        // In a shell that goes on after a mistake, as one that somebody types into.
+        const done = await paste('set +e', TOKEN, CALL, MINT, block())
+        expect({ failed: done.code !== 0, stdout: done.stdout }).toEqual({ failed: true, stdout: '' })
+      }
+      expect(await readdir(folder)).not.toContain('psql.out')
+      if (kept !== undefined) expect(await readFile(join(folder, kept), 'utf8')).toBe('the one from before')
+      expect(await left()).toEqual([])
+    },
+  )
+
+  test('no page leaves the file of a token behind', async () => {
+    const pages = (await readdir(join(ROOT, 'docs/callers'))).filter((name) => name.endsWith('.md'))
+    for (const name of pages) {
+      const { text: whole } = await readPage(`docs/callers/${name}`)
+      const makes = fencesIn(whole).filter(({ block }) => block.includes('AUTH='))
+      for (const { block } of makes) expect(block, name).toMatch(/mktemp\)\n *trap 'rm -f "\$+AUTH"' EXIT/)
+    }
   })
 
   test('a list in pages has every name once', async () => {

@@ -93,6 +93,8 @@ const BESIDE: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
   ['MINTONCE_FRONT_PROXY', TLS],
   ['MINTONCE_ADMISSION_PORT', TLS],
   ['MINTONCE_ADMISSION_CLIENT_CA_FILE', { ...TLS, MINTONCE_ADMISSION_PORT: '9443' }],
+  ['MINTONCE_TRUST_ANCHOR_LABELS', { MINTONCE_TRUST_ANCHORS: 'on' }],
+  ['MINTONCE_TRUST_ANCHOR_NAMES', { MINTONCE_TRUST_ANCHORS: 'on' }],
 ])
 
 describe('the table of settings', () => {
@@ -106,7 +108,7 @@ describe('the table of settings', () => {
   const host = { readText: async () => authentication, parseYaml: async (yaml: string) => parse(yaml) }
 
   test('has every variable that the function reads, and no other', async () => {
-    const parts = ['config', 'config-admission', 'config-senders', 'config-webhooks']
+    const parts = ['config', 'config-admission', 'config-anchors', 'config-senders', 'config-webhooks']
     const sources = parts.map((part) => `src/${part}.ts`)
     const source = (await Promise.all(sources.map(text))).join('\n')
     // The environment is read through quoted names, and through `env.NAME`.

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Aggregated, startAggregated } from '../cluster/aggregated.ts'
 import { eventually } from '../cluster/eventually.ts'
@@ -8,6 +8,8 @@ import { edit, read, succeed } from '../cluster/stand-ins.ts'
 import { SETTINGS } from '../contract/backends/settings.ts'
 import { type Admin, type Anything, adminOf, decode } from '../contract/kube.ts'
 import { releaseOf } from '../contract/tenant.ts'
+import { command } from '../control-plane/command.ts'
+import { fencesIn, readPage } from '../docs/blocks.ts'
 import { type RunningEntry, startEntry } from '../helpers/entry.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { type SecretsOperator, startSecretsOperator } from './secrets-operator.ts'
@@ -170,6 +172,19 @@ test('on Knative: the operator mints, and the Secret logs in', async () => {
   expect(history[0]).toMatchObject({ operation: 'Mint', by: MINTER })
 })
 
+test('a token that cannot be had replaces nothing', async () => {
+  const minter = `${SECRETS}/orders-minter`
+  const { data } = await admin.get(minter)
+  await succeed(aggregated.plane, ['delete', 'serviceaccount', 'orders-minter', ...IN])
+  for (const way of ['2. The generator, on Knative', '3. The same behind an APIService']) {
+    await expect(page.run(way)).rejects.toThrow('not found')
+    expect((await admin.get(minter)).data).toEqual(data)
+  }
+  await page.run('1. Who mints')
+  await page.run('2. The generator, on Knative')
+  expect((await admin.get(minter)).data).not.toEqual(data)
+})
+
 test('CreatedOnce: no annotation, label, edit or restart mints again', async () => {
   const before = await target()
   const minted = mints()
@@ -272,6 +287,19 @@ test('refused: nothing is minted, the condition has the code only, and it goes o
   await succeed(aggregated.plane, ['delete', 'externalsecret', 'refused', ...IN])
 })
 
+/** The block for it, pasted into a shell that does not end at a mistake, when there is no Secret. */
+async function doesNotReplacePods(): Promise<void> {
+  const { kubeconfig, binaries } = aggregated.plane
+  const fences = fencesIn((await readPage(PAGE)).text)
+  const fence = fences.find(({ heading }) => heading === 'How an application learns of it')
+  const before = await read(aggregated.plane, 'deployment', 'orders-api', ...IN)
+  const env = { KUBECONFIG: kubeconfig, PATH: `${dirname(binaries.kubectl)}:${process.env.PATH}` }
+  const { code, stderr } = await command('sh', ['-c', fence?.block ?? ''], { env })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('"orders-login" not found')])
+  const after = await read(aggregated.plane, 'deployment', 'orders-api', ...IN)
+  expect(after.metadata.generation).toBe(before.metadata.generation)
+}
+
 test('two that name one generator: the second one takes the login away from the first', async () => {
   const dead = (await target()) as Login
   await page.run('A rotation')
@@ -319,6 +347,7 @@ test('an ExternalSecret that is made anew mints again', async () => {
 test('all of it in Git, the generator’s token as well: the Secret logs in, and no more is minted', async () => {
   await succeed(aggregated.plane, ['delete', 'externalsecret/orders-login', 'secret/orders-minter', ...IN])
   await eventually('the Secret is gone', async () => (await target()) === undefined)
+  await doesNotReplacePods()
   const minted = mints()
   const folder = join(page.folder, 'examples/gitops/login-external-secrets')
   await succeed(aggregated.plane, ['apply', '-k', folder])

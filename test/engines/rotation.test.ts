@@ -1,18 +1,22 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { access, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../cluster/eventually.ts'
 import { type Followed, follow } from '../cluster/follow.ts'
+import { letSync } from '../cluster/seed.ts'
+import { type Anything, decode } from '../contract/kube.ts'
 import { readPage } from '../docs/blocks.ts'
+import { startPods } from './pods.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { NAMESPACE, operatorOf, type Served, startServed } from './served.ts'
 
-/** `examples/rotation` as its page says to run it, while clients log in without a pause. */
+/** `examples/rotation` as its page says to run it, while the pods of a Deployment log in without a pause. */
 
 const PAGE = 'docs/callers/rotation.md'
-const CLIENTS = 4
+const PODS = 4
 const USERS = ['web-a', 'web-b', 'alone'] as const
+const FIRST = 'node examples/rotation/main.ts --first\n'
+const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/orders-login`
 
 interface Login {
   readonly username: string
@@ -23,52 +27,73 @@ let served: Served
 let engine: Postgres
 let operator: ReturnType<typeof operatorOf>
 let page: Followed
-let loginFile: string
-let clients: Clients
-let drain: Server
+let pods: ReturnType<typeof startPods>
+/** In front of the command. */
+let settings = ''
+let isGiven = false
 
 beforeAll(async () => {
   served = await startServed()
   await served.order(...USERS)
-  await served.api.plane.apply(await peopleOf())
+  const { plane } = served.api
+  await plane.apply(await peopleOf())
+  await letSync(plane, NAMESPACE, { kind: 'ServiceAccount', name: 'owner' })
+  await callAsOwner('helmreleases/postgres-orders/sync')
   engine = await startPostgres()
   operator = operatorOf(engine, served, USERS)
-  loginFile = join(served.api.plane.folder, 'run/login.json')
-  await mkdir(dirname(loginFile))
-  const tokenFile = join(served.api.plane.folder, 'rotation.token')
+  const tokenFile = join(plane.folder, 'rotation.token')
   await writeFile(tokenFile, await served.api.tokenOf(NAMESPACE, 'rotation'))
-  // Only the application knows whether somebody still holds a login that was read before.
-  drain = createServer((_, answer) => void clients.round().then(() => answer.writeHead(204).end()))
-  await new Promise<void>((listens) => drain.listen(0, '127.0.0.1', listens))
-  const { port } = drain.address() as AddressInfo
-  page = await follow(PAGE, served.api.plane, (block) =>
+  page = await follow(PAGE, { ...plane, kubeconfig: await kubeconfigOf('rotation') }, (block) =>
     [
       ['http://mintonce.mintonce.svc.cluster.local', `http://127.0.0.1:${served.entry.port}`],
       ['/var/run/secrets/mintonce/token', tokenFile],
-      ['/run/orders/login.json', loginFile],
       ['psql -h orders-rw -d orders', `${engine.psql} ${engine.address}`],
-      [
-        'kubectl -n tenant-acme rollout status deployment/orders-api',
-        `${process.execPath} -e "fetch(\\"http://127.0.0.1:${port}/\\")"`,
-      ],
-      ['node examples', `${process.execPath} examples`],
+      // Whom they end, ends at once.
+      [' && sleep 30', ''],
+      [FIRST, isGiven ? '' : FIRST],
+      ['node examples', `${settings} ${process.execPath} examples`],
     ].reduce((text, [from = '', to = '']) => {
       if (!text.includes(from)) throw new Error(`${PAGE} does not say ${from}`)
-      return text.replace(from, to)
+      return text.replaceAll(from, to)
     }, block),
   )
 })
 afterAll(async () => {
-  drain?.close()
   await page?.remove()
   await operator?.end()
   await engine?.stop()
   await served?.stop()
 })
-beforeEach(() => {
-  clients = startClients()
+beforeEach(async () => {
+  await served.api.plane.apply([DEPLOYMENT])
+  pods = startPods(served, NAMESPACE, (login) => engine.login(login.username, login.password))
 })
-afterEach(() => clients.end())
+afterEach(async () => {
+  await pods.end()
+  const { kubectl } = served.api.plane
+  await kubectl([
+    '-n',
+    NAMESPACE,
+    'delete',
+    'deployment/orders-api',
+    'secret/orders-login',
+    '--ignore-not-found',
+  ])
+})
+
+const DEPLOYMENT = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'orders-api', namespace: NAMESPACE },
+  spec: {
+    replicas: PODS,
+    selector: { matchLabels: { app: 'orders-api' } },
+    template: {
+      metadata: { labels: { app: 'orders-api' } },
+      spec: { containers: [{ name: 'api', image: 'orders-api' }] },
+    },
+  },
+}
 
 /** Who rotates, with the rights that the page gives them, and somebody who may mint for every account. */
 async function peopleOf(): Promise<string> {
@@ -83,120 +108,145 @@ subjects: [{kind: ServiceAccount, name: owner, namespace: ${NAMESPACE}}]`
   return [account('rotation'), account('owner'), owner, ...blocks('rbac')].join('\n---\n')
 }
 
-const readLogin = async (): Promise<Login> => JSON.parse(await readFile(loginFile, 'utf8'))
-
-interface Clients {
-  /** Ends when every client has read the login and tried it once more from now on. */
-  readonly round: () => Promise<void>
-  /** Logins that were let in and refused so far, by username. */
-  readonly counts: { readonly letIn: Record<string, number>; readonly refused: Record<string, number> }
-  readonly end: () => Promise<void>
+/** For kubectl, as this ServiceAccount. */
+async function kubeconfigOf(account: string): Promise<string> {
+  const { plane } = served.api
+  const kubeconfig = JSON.parse(await readFile(plane.kubeconfig, 'utf8'))
+  kubeconfig.users[0].user = { token: await plane.tokenOf(NAMESPACE, account) }
+  const file = join(plane.folder, `${account}.kubeconfig`)
+  await writeFile(file, JSON.stringify(kubeconfig))
+  return file
 }
 
-/** Each reads the login, as an application does before it connects, and logs in with it. */
-function startClients(): Clients {
-  const counts = { letIn: {}, refused: {} } as {
-    letIn: Record<string, number>
-    refused: Record<string, number>
-  }
-  const begun = new Array<number>(CLIENTS).fill(0)
-  const done = new Array<number>(CLIENTS).fill(0)
-  let isEnded = false
-  const pause = () => new Promise((resolve) => setTimeout(resolve, 10))
-  const work = async (client: number) => {
-    while (!isEnded) {
-      await pause()
-      const turn = (begun[client] ?? 0) + 1
-      begun[client] = turn
-      const login = await readLogin().catch(() => undefined)
-      if (login !== undefined) {
-        const into = (await engine.login(login.username, login.password)) ? counts.letIn : counts.refused
-        into[login.username] = (into[login.username] ?? 0) + 1
-      }
-      done[client] = turn
-    }
-  }
-  const working = Promise.all(begun.map((_, client) => work(client)))
-  working.catch(() => {})
+async function callAsOwner(path: string): Promise<Anything> {
+  const at = `http://127.0.0.1:${served.entry.port}/apis/core.cozystack.io/v1alpha1/namespaces/${NAMESPACE}`
+  const token = await served.api.tokenOf(NAMESPACE, 'owner')
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  const answer = await fetch(`${at}/${path}`, { method: 'POST', headers, body: '{}' })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  return answer.json()
+}
+
+/** What the application is given. */
+async function given(): Promise<Login & { readonly keys: readonly string[] }> {
+  const { data } = await served.admin.get(SECRET)
+  const keys = Object.keys(data).toSorted()
+  return { username: decode(data.username), password: decode(data.password), keys }
+}
+
+/** The commands of the page; after the first time without that of the first time. */
+async function rotate(otherwise = ''): Promise<string> {
+  isGiven = (await served.admin.find(SECRET)) !== undefined
+  settings = otherwise
+  return page.run('The example')
+}
+
+/** Settings of a rotation that stops between its mint and its first try to log in. */
+function gate(name: string) {
+  const file = join(page.folder, name)
+  // Not for ever: the folder goes when the tests end.
+  const wait = `: > ${file}.reached; while [ -e ${file}.reached ] && [ ! -e ${file}.open ]; do sleep 0.05; done`
   return {
-    counts,
-    round: async () => {
-      const wanted = begun.map((turn) => turn + 1)
-      const isThrough = () => wanted.every((turn, client) => (done[client] ?? 0) >= turn)
-      while (!isThrough() && !isEnded) await pause()
-    },
-    end: async () => {
-      isEnded = true
-      await working
-    },
+    settings: `TRY_LOGIN="${wait}; $TRY_LOGIN"`,
+    isReached: () =>
+      access(`${file}.reached`).then(
+        () => true,
+        () => false,
+      ),
+    open: () => writeFile(`${file}.open`, ''),
   }
 }
 
-const total = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((sum, n) => sum + n, 0)
+const minted = (): number => [...served.entry.output().matchAll(/"operation":"Mint".*"code":201/g)].length
 
-test('two accounts in turn: clients that log in all the time are never refused', async () => {
-  const printed = [await page.run('The example')]
-  const first = await readLogin()
-  await clients.round()
-  printed.push(await page.run('The example'))
-  const second = await readLogin()
-  await clients.round()
-  printed.push(await page.run('The example'))
-  const third = await readLogin()
-  await clients.round()
-  await clients.end()
+const KEYS = ['credential', 'password', 'username']
 
-  expect([first, second, third].map(({ username }) => username)).toEqual(['web-a', 'web-b', 'web-a'])
-  expect(clients.counts.refused).toEqual({})
-  expect(clients.counts.letIn['web-a']).toBeGreaterThanOrEqual(CLIENTS)
-  expect(clients.counts.letIn['web-b']).toBeGreaterThanOrEqual(CLIENTS)
-  expect(printed[1]).toBe((await readPage(PAGE)).text.split('```text\n')[1]?.split('```')[0])
+test('two accounts in turn: pods that log in all the time are never refused', async () => {
+  const printed = [await rotate()]
+  const first = await given()
+  printed.push(await rotate())
+  const second = await given()
+  printed.push(await rotate())
+  const third = await given()
+  await pods.round()
+  await pods.end()
+
+  expect([first, second, third].map(({ username }) => username)).toEqual(['web-b', 'web-a', 'web-b'])
+  expect([first.keys, third.keys]).toEqual([KEYS, KEYS])
+  expect(pods.counts.refused).toEqual({})
+  expect(pods.counts.letIn['web-a']).toBeGreaterThanOrEqual(PODS)
+  expect(pods.counts.letIn['web-b']).toBeGreaterThanOrEqual(PODS)
+  const [, shown = ''] = (await readPage(PAGE)).text.split('```text\n')
+  expect(printed[2]).toBe(shown.split('```')[0])
+  expect(printed[0]).toContain(printed[2])
 
   await engineHasWhatIsStored()
-  expect(await engine.login('web-a', third.password)).toBe(true)
-  expect(await engine.login('web-a', first.password)).toBe(false)
-  expect(await engine.login('web-b', second.password)).toBe(false)
+  expect(await engine.login('web-b', third.password)).toBe(true)
+  expect(await engine.login('web-b', first.password)).toBe(false)
+  expect(await engine.login('web-a', second.password)).toBe(false)
   for (const { password } of [first, second, third]) {
     expect(printed.join('')).not.toContain(password)
     expect(served.entry.output()).not.toContain(password)
   }
 })
 
-test('one account alone: the same clients are refused between the mint and the switch', async () => {
-  const token = await served.api.tokenOf(NAMESPACE, 'owner')
-  const mint = async (): Promise<Login> => {
-    const path = `/apis/core.cozystack.io/v1alpha1/namespaces/${NAMESPACE}/credentials/postgres-orders.alone/mint`
-    const answer = await fetch(`http://127.0.0.1:${served.entry.port}${path}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: '{}',
-    })
-    const { status } = (await answer.json()) as { readonly status: Login }
-    return { username: status.username, password: status.password }
-  }
-  const give = async (login: Login) => {
-    await writeFile(`${loginFile}.next`, JSON.stringify(login))
-    await rename(`${loginFile}.next`, loginFile)
-  }
-  await letIn(await mint(), give)
-  await clients.round()
-  const before = total(clients.counts.refused)
-  const next = await mint()
-  await letIn(next, async () => {})
-  await clients.round()
-  await give(next)
-  await clients.end()
-  expect(before).toBe(0)
-  expect(clients.counts.refused.alone).toBeGreaterThanOrEqual(CLIENTS)
+test('it cannot be drained: no run mints for who still holds the former login, and the next one that can goes on', async () => {
+  await rotate()
+  await expect(rotate('DRAINED=false')).rejects.toThrow('DRAINED failed')
+  const { username, keys } = await given()
+  expect([username, keys]).toEqual(['web-a', [...KEYS, 'former'].toSorted()])
+  const before = minted()
+  await expect(rotate('DRAINED=false')).rejects.toThrow('DRAINED failed')
+  await pods.round()
+  expect(minted()).toBe(before)
+  expect(await rotate()).toMatch(/^revoked \S+web-b\nminted \S+web-b\n/)
+  await pods.round()
+  expect(pods.counts.refused).toEqual({})
 })
 
-/** Calls `then` once the engine lets this login in. */
-async function letIn(login: Login, then: (login: Login) => Promise<void>): Promise<void> {
-  while (!(await engine.login(login.username, login.password)))
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  await then(login)
-}
+test('two at once: the one that has minted later goes on, and the other cannot give what it got', async () => {
+  await rotate()
+  const [earlier, later] = [gate('earlier'), gate('later')]
+  const first = rotate(earlier.settings)
+  await eventually('the first one has minted', earlier.isReached)
+  const second = rotate(later.settings)
+  await eventually('the second one has', later.isReached)
+  await earlier.open()
+  await expect(first).rejects.toThrow('somebody else has written it')
+  await later.open()
+  expect(await second).toMatch(/^revoked /m)
+  await pods.round()
+  expect(pods.counts.refused).toEqual({})
+  const { username, password } = await given()
+  expect(await engine.login(username, password)).toBe(true)
+})
+
+test('an account that is not one of the two is left alone', async () => {
+  await rotate()
+  const credential = Buffer.from('postgres-orders.alone').toString('base64')
+  await served.admin.change(SECRET, ({ data }) => Object.assign(data, { credential }))
+  const before = served.entry.output()
+  await expect(rotate()).rejects.toThrow('postgres-orders.alone, which is not in ACCOUNTS')
+  expect(served.entry.output()).toBe(before)
+})
+
+test('one account alone: the same pods are refused between the mint and the switch', async () => {
+  const mint = async (): Promise<Login> => {
+    const { status } = await callAsOwner('credentials/postgres-orders.alone/mint')
+    const { username, password } = status
+    await eventually('the engine has it', () => engine.login(username, password))
+    return { username, password }
+  }
+  const stringData = await mint()
+  const metadata = { name: 'orders-login', namespace: NAMESPACE }
+  await served.api.plane.apply([{ apiVersion: 'v1', kind: 'Secret', metadata, stringData }])
+  await eventually('all pods are in', async () => (pods.counts.letIn.alone ?? 0) >= PODS)
+  await pods.round()
+  expect(pods.counts.refused).toEqual({})
+  await mint()
+  await pods.round()
+  expect(pods.counts.refused.alone).toBeGreaterThanOrEqual(PODS)
+})
 
 /** The operator has applied the last revocation as well. */
 async function engineHasWhatIsStored(): Promise<void> {

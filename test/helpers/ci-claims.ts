@@ -171,6 +171,15 @@ const gitlab: CiSystem = {
       },
       403,
     ],
+    [
+      'a protected tag of the same name',
+      {
+        ref_type: 'tag',
+        ref_path: 'refs/tags/main',
+        sub: 'project_path:my-group/my-project:ref_type:tag:ref:main',
+      },
+      403,
+    ],
     // As it was before 18.4, with the target's project in all claims.
     [
       'a merge request of a fork whose branch is called main',
@@ -180,13 +189,14 @@ const gitlab: CiSystem = {
   ],
 }
 
-/** https://buildkite.com/docs/agent/cli/reference/oidc */
+/** https://buildkite.com/docs/agent/cli/reference/oidc, with the optional claim `organization_id`. */
 const buildkite: CiSystem = {
   issuer: 'https://agent.buildkite.com',
   keys: 'https://agent.buildkite.com/.well-known/jwks',
   claims: {
     sub: 'organization:acme-inc:pipeline:super-duper-app:ref:refs/heads/main:commit:9f3182061f1e2cca4702c368cbc039b7dc9d4485:step:',
     organization_slug: 'acme-inc',
+    organization_id: 'f892efa9-103e-4d28-97a1-3b8616a0994d',
     pipeline_slug: 'super-duper-app',
     build_number: 1,
     build_branch: 'main',
@@ -198,7 +208,12 @@ const buildkite: CiSystem = {
     runner_environment: 'buildkite-hosted',
   },
   others: [
-    ['another organization with a pipeline of that name', { organization_slug: 'other' }, 401],
+    [
+      'another organization, which has the slug of ours now',
+      { organization_id: '0184990a-477b-4fa8-9968-496074483c77' },
+      401,
+    ],
+    ['a job that has not asked for the claim', { organization_id: undefined }, 401],
     ['another pipeline', { pipeline_slug: 'other' }, 403],
     ['another branch, or a pull request of it', { build_branch: 'feature' }, 401],
     ['a pull request of a fork, with its prefix', { build_branch: 'mallory:main' }, 401],

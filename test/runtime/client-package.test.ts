@@ -107,6 +107,38 @@ describe('what is installed', () => {
   )
 })
 
+test('whoever leaves `--omit=optional` out gets what the page says, and nothing else', async () => {
+  const { optionalDependencies = {}, dependencies = {} } = JSON.parse(
+    await readFile(join(ROOT, 'package.json'), 'utf8'),
+  )
+  expect(dependencies).toEqual({})
+  expect(block('install')).toContain('--omit=optional')
+  for (const name of Object.keys(optionalDependencies)) expect(page.text).toContain(`\`${name}\``)
+})
+
+describe('from CommonJS', () => {
+  const SCRIPT = `
+    const { createClient } = require('mintonce/client')
+    const client = createClient({ baseUrl: process.env.MINTONCE_URL, token: '${TOKEN}' })
+    client.mint({ namespace: 'tenant-acme', name: 'postgres-orders.web' }).then(({ ok }) => console.log(ok))
+  `
+  test('it mints, as its types say that it can', async () => {
+    await writeFile(file('caller/common.cjs'), SCRIPT)
+    await expectOneMint(async () => {
+      const { stdout, stderr } = await succeed('node common.cjs', file('caller'), {
+        MINTONCE_URL: served.origin,
+      })
+      expect({ stdout, stderr }).toEqual({ stdout: 'true\n', stderr: '' })
+    })
+    const typed =
+      "import { createClient } from 'mintonce/client'\nexport const client = createClient({ baseUrl: 'https://a.test' })\n"
+    await writeFile(file('caller/common.cts'), typed)
+    const options =
+      '--noEmit --strict --target es2024 --module nodenext --lib es2024,dom --types "" --ignoreConfig'
+    await succeed(`${TSC} ${options} common.cts`, file('caller'))
+  })
+})
+
 describe('its types', () => {
   const WRONG = `
     import { type Answer, type Client, createClient, type Minted, type Retry } from 'mintonce/client'
@@ -131,6 +163,14 @@ describe('its types', () => {
     if (dry.ok) dry.value.status.password.length
     // @ts-expect-error no such call
     client.apply
+    declare const perhaps: { readonly signal: AbortSignal | undefined; readonly token: string | undefined }
+    const { signal, token } = perhaps
+    createClient({ baseUrl: token, token, group: token, fetch: undefined })
+    await client.mint(address, { signal, preconditions: undefined, dryRun: undefined })
+    // @ts-expect-error what could not be read guards nothing
+    client.mint(address, { preconditions: { uid: token } })
+    await client.list('a', { signal, labelSelector: token, limit: undefined, continue: token })
+    await client.sync({ namespace: 'a', release: 'b' }, { signal })
     // @ts-expect-error an address has a namespace
     client.get({ name: 'b.c' })
     export {}
@@ -143,7 +183,7 @@ describe('its types', () => {
     'are those of the page and of its mistakes, with module %s and resolution %s',
     async (module, resolution) => {
       await writeFile(file('caller/wrong.ts'), WRONG)
-      const options = `--noEmit --strict --target es2024 --module ${module} --moduleResolution ${resolution} --ignoreConfig`
+      const options = `--noEmit --strict --exactOptionalPropertyTypes --target es2024 --module ${module} --moduleResolution ${resolution} --ignoreConfig`
       const node = `--types node --typeRoots ${join(ROOT, 'node_modules/@types')} --lib es2024`
       const web = '--types "" --lib es2024,dom'
       await succeed(`${TSC} ${options} ${node} --skipLibCheck node.ts`, file('caller'))
@@ -197,6 +237,21 @@ describe('in Node', () => {
     const { port } = Object(server.address())
     const done = await run({ MINTONCE_URL: `http://127.0.0.1:${port}` })
     expect(done).toMatchObject({ code: 2, stderr: expect.stringContaining("advice: 'mint-again'") })
+    expect(asked).toBe(1)
+  })
+
+  // Fetch standard, "HTTP-network-or-cache fetch": a 421 may be asked for once more, and a redirect followed.
+  test.each([421, 308])('an answer of %d is not asked for again', async (code) => {
+    await writeFile(file('token'), TOKEN)
+    let asked = 0
+    const server = createServer((_request, response) => {
+      asked += 1
+      response.writeHead(code, { Location: '/elsewhere' }).end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const done = await run({ MINTONCE_URL: `http://127.0.0.1:${Object(server.address()).port}` })
+    expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining("advice: 'never'") })
     expect(asked).toBe(1)
   })
 })
