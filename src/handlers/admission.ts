@@ -16,6 +16,8 @@ const MAX_REVIEW_BYTES = 8 * 1024 * 1024
 const DEADLINE_MS = 8000
 /** Adoption after the answer. */
 const AFTERWARDS_MS = 20_000
+/** The API server stores what it has asked about when it has the answer: reads in between would hold that up, and see the old. */
+const UNTIL_STORED_MS = 50
 
 interface Judge {
   readonly judge: typeof validate
@@ -77,6 +79,7 @@ function logVerdict({ deps, group }: Services, review: Review, verdict: Verdict,
 }
 
 async function adopt(services: Services, review: Review): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, UNTIL_STORED_MS))
   const { signal, end } = timeLimit(AFTERWARDS_MS)
   const adopted = await adoptOf(services, review, { signal }).finally(end)
   if (adopted.ok) return

@@ -12,6 +12,19 @@ import type { Hinted } from './hinted.ts'
 import { listingOnce } from './listing-once.ts'
 import type { AppEnv, Services } from './services.ts'
 
+/** What was hinted at in a namespace. */
+interface Waiting {
+  readonly secrets: ReadonlySet<string>
+  /** Whether TenantProjections were, which have been looked at themselves. */
+  readonly hasProjections: boolean
+  /** Whether one of them is gone. */
+  readonly isGone: boolean
+}
+
+type Wait = readonly [namespace: string, more: Partial<Waiting>]
+
+const NOTHING: Waiting = { secrets: new Set(), hasProjections: false, isGone: false }
+
 export type ReconcileHinted = (c: Context<AppEnv>, hints: readonly Hint[]) => Promise<Hinted>
 
 /** How many declarations, or namespaces, at a time. */
@@ -21,18 +34,21 @@ const ALIVE_MS = 60_000
 
 /**
  * Publishes what the TenantProjections declare that are hinted at, and whatever the Secrets that are hinted at have to do
- * with, as a source or as what is published. A burst of hints at one declaration costs two looks at it; one at the
- * Secrets of a namespace, where each installation of a chart writes some, two looks at what that namespace declares.
+ * with, as a source or as what is published; then whoever it concerns that a TenantProjection came, changed or went. A burst
+ * of hints at one declaration costs two looks at it; one at the objects of a namespace, where each installation of a chart
+ * writes some, two looks at what that namespace declares.
  */
 export function createReconcileHinted(services: Services): ReconcileHinted {
   const { now } = services.deps
   const onceEach = createOnceAtATime<Result<AnchorOutcome>>({ now, aliveMs: ALIVE_MS })
   const oncePerNamespace = createOnceAtATime<Hinted>({ now, aliveMs: ALIVE_MS })
-  /** Secrets that nobody has looked at, by namespace: whoever looks takes all of them. */
-  const waiting = new Map<string, Set<string>>()
+  /** What nobody has looked at, by namespace: whoever looks takes all of it. */
+  const waiting = createWaiting()
 
   const reconcileEach = async (anchors: AnchorServices, declarations: readonly Declaration[]) => {
     const failures: Failure[] = []
+    /** Namespaces of what is not there any more. */
+    const gone = new Set<string>()
     let goesOn = false
     await inTurns(declarations, CONCURRENCY, async (declaration) => {
       const done = await onceEach(declarationKey(declaration), () =>
@@ -40,14 +56,13 @@ export function createReconcileHinted(services: Services): ReconcileHinted {
       )
       if (done === undefined) goesOn = true
       else if (!done.ok) failures.push(done.failure)
+      else if (done.value.is === 'absent') gone.add(declaration.namespace)
     })
-    return { goesOn, failures }
+    return { goesOn, failures, gone }
   }
 
-  const lookAtSecrets = async (anchors: AnchorServices, namespace: string): Promise<Hinted> => {
-    const secrets = [...(waiting.get(namespace) ?? [])]
-    waiting.delete(namespace)
-    const found = await declarationsOf(services, anchors, { namespace, secrets })
+  const lookIn = async (anchors: AnchorServices, namespace: string): Promise<Hinted> => {
+    const found = await declarationsOf(services, anchors, { namespace, ...waiting.take(namespace) })
     const done = await reconcileEach(anchors, found.declarations)
     return { goesOn: done.goesOn, failures: [...found.failures, ...done.failures] }
   }
@@ -55,21 +70,48 @@ export function createReconcileHinted(services: Services): ReconcileHinted {
   return async (c, hints) => {
     const anchors = anchorServicesWith(services, c.env.afterResponse)
     if (anchors === undefined) return { goesOn: false, failures: [] }
-    const done: Hinted[] = [await reconcileEach(anchors, projectionsIn(hints))]
+    const { gone, ...first } = await reconcileEach(anchors, projectionsIn(hints))
+    const done: Hinted[] = [first]
     const namespaces = new Set<string>()
-    for (const hint of hints) {
-      if (hint.is !== 'secret') continue
-      const { namespace, secret } = hint.target
+    for (const [namespace, more] of waitsIn(hints, gone)) {
       namespaces.add(namespace)
-      waiting.set(namespace, (waiting.get(namespace) ?? new Set()).add(secret))
+      waiting.add(namespace, more)
     }
     await inTurns([...namespaces], CONCURRENCY, async (namespace) => {
-      const looked = await oncePerNamespace(namespace, () => lookAtSecrets(anchors, namespace))
+      const looked = await oncePerNamespace(namespace, () => lookIn(anchors, namespace))
       done.push(looked ?? { goesOn: true, failures: [] })
     })
     return { goesOn: done.some(({ goesOn }) => goesOn), failures: done.flatMap(({ failures }) => failures) }
   }
 }
+
+function createWaiting() {
+  const byNamespace = new Map<string, Waiting>()
+  return {
+    add: (namespace: string, more: Partial<Waiting>): void => {
+      const { secrets, hasProjections, isGone } = byNamespace.get(namespace) ?? NOTHING
+      byNamespace.set(namespace, {
+        secrets: new Set([...secrets, ...(more.secrets ?? [])]),
+        hasProjections: hasProjections || more.hasProjections === true,
+        isGone: isGone || more.isGone === true,
+      })
+    },
+    take: (namespace: string): Waiting => {
+      const taken = byNamespace.get(namespace) ?? NOTHING
+      byNamespace.delete(namespace)
+      return taken
+    },
+  }
+}
+
+/** What there is to look at for each hint, once the TenantProjections have been looked at themselves. */
+const waitsIn = (hints: readonly Hint[], gone: ReadonlySet<string>): readonly Wait[] =>
+  hints.flatMap((hint): readonly Wait[] => {
+    if (hint.is === 'secret') return [[hint.target.namespace, { secrets: new Set([hint.target.secret]) }]]
+    if (hint.is !== 'projection') return []
+    const { namespace } = hint.target
+    return [[namespace, { hasProjections: true, isGone: gone.has(namespace) }]]
+  })
 
 function projectionsIn(hints: readonly Hint[]): readonly Declaration[] {
   const byKey = new Map<string, Declaration>()
@@ -97,24 +139,30 @@ async function reconcileOne(
   return done
 }
 
-/** What any of these Secrets has to do with, each once. Lists are read once for all of them. */
+/** What any of this has to do with, each once. Lists are read once for all of it. */
 async function declarationsOf(
   { deadlineMs, deps }: Services,
   anchors: AnchorServices,
-  { namespace, secrets }: { readonly namespace: string; readonly secrets: readonly string[] },
+  { namespace, secrets, hasProjections, isGone }: Waiting & { readonly namespace: string },
 ): Promise<{ readonly declarations: readonly Declaration[]; readonly failures: readonly Failure[] }> {
-  const { declarationsAbout } = await import('../trust-anchor/hinted.ts')
   const listing = { ...anchors, kube: listingOnce(anchors.kube) }
   const byKey = new Map<string, Declaration>()
   const failures: Failure[] = []
   const signal = AbortSignal.timeout(deadlineMs)
-  await inTurns(secrets, CONCURRENCY, async (secret) => {
-    const found = await declarationsAbout(listing, { namespace, secret }, { signal })
+  const take = (found: Result<readonly Declaration[]>, about: { readonly secret?: string }) => {
     if (found.ok) for (const each of found.value) byKey.set(declarationKey(each), each)
     else {
       failures.push(found.failure)
-      deps.log('warn', 'anchor_failed', { namespace, secret, failure: found.failure.reason })
+      deps.log('warn', 'anchor_failed', { namespace, ...about, failure: found.failure.reason })
     }
+  }
+  const { declarationsAbout } = await import('../trust-anchor/hinted.ts')
+  await inTurns([...secrets], CONCURRENCY, async (secret) => {
+    take(await declarationsAbout(listing, { namespace, secret }, { signal }), { secret })
   })
+  if (hasProjections) {
+    const { declarationsBeside } = await import('../trust-anchor/beside.ts')
+    take(await declarationsBeside(listing, { namespace, isGone }, { signal }), {})
+  }
   return { declarations: [...byKey.values()], failures }
 }

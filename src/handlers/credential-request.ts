@@ -112,6 +112,7 @@ function unknownFields(value: unknown, shape: Shape, prefix: string): readonly s
   })
 }
 
+/** `null` is no precondition, as for the pointers of `metav1.Preconditions`: a typed client that leaves one out may send it so. */
 function readPreconditions(body: unknown, name: string): Result<CallerPreconditions> {
   const spec = own(body, 'spec') ?? {}
   if (!isObject(spec)) return malformed('spec must be an object')

@@ -10,6 +10,7 @@ import {
 } from './status-answer.ts'
 import { kubeRows, refusedAnchor, refusedSync, refusedWrite } from './status-kube.ts'
 
+const PROJECTION_GROUP = 'internal.cozystack.io'
 const AGAIN = 'mint again: the newest password is the one that counts'
 
 const requestRows = {
@@ -159,11 +160,12 @@ const releaseRows = {
     message: `HelmRelease "${release}" was not synced, or in part: ${refusedSync(cause)}`,
     details: { name: release, group, kind: 'helmreleases' },
   }),
-  projection_not_found: ({ name }, group) => ({
+  // The kind is in a group of its platform's, whatever ours is.
+  projection_not_found: ({ name }) => ({
     code: 404,
     reason: 'NotFound',
-    message: `tenantprojections.${group} "${name}" not found`,
-    details: { name, group, kind: 'tenantprojections' },
+    message: `tenantprojections.${PROJECTION_GROUP} "${name}" not found`,
+    details: { name, group: PROJECTION_GROUP, kind: 'tenantprojections' },
   }),
   anchor_refused: ({ name, cause }, group) => ({
     code: 409,

@@ -33,9 +33,13 @@ interface Fields {
   readonly extensions: readonly Extension[]
 }
 
+/** In octets, with that of a BIT STRING: of SLH-DSA with 256 bits, which has the longest (FIPS 205, table 2). RSA has 2 KiB at most. */
+const MAX_SIGNATURE = 1 + 49_856
+
 function fieldsOf(der: Uint8Array): Fields | undefined {
   const [toBeSigned, algorithm, signature, ...others] = partsOf(oneElement(der)) ?? []
-  if (!isOctets(signature) || others.length > 0 || !isAlgorithm(algorithm)) return undefined
+  if (!isOctets(signature) || signature.content.length > MAX_SIGNATURE || others.length > 0) return undefined
+  if (!isAlgorithm(algorithm)) return undefined
   const parts = partsOf(toBeSigned) ?? []
   const version = versionOf(parts[0])
   const [serial, inner, issuer, validity, subject, key, ...rest] = version === 1 ? parts : parts.slice(1)
@@ -69,7 +73,7 @@ const isAlgorithm = (element: Element | undefined): element is Element => {
 }
 
 /** A BIT STRING of whole octets, as keys and signatures are: X.690, section 8.6.2. `tag`: when it has another. */
-const isOctets = (element: Element | undefined, tag: number = TAG.bitString): boolean =>
+const isOctets = (element: Element | undefined, tag: number = TAG.bitString): element is Element =>
   element?.tag === tag && element.content[0] === 0
 
 function isPublicKey(element: Element | undefined): boolean {

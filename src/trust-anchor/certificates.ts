@@ -1,8 +1,8 @@
 import { byteText } from './byte-text.ts'
 import type { CertificateFacts } from './certificate-fields.ts'
 import { blocksIn, toPem } from './pem.ts'
-import { fromBase64Text, whyNoPem } from './pem-advice.ts'
-import { holdsPrivateKey, isPrivateKey } from './private-key.ts'
+import { whyNoPem } from './pem-advice.ts'
+import { hidesPrivateKey, holdsPrivateKey } from './private-key.ts'
 import { certificateReader } from './x509.ts'
 
 /** What may be published of a source's value: its certificates re-encoded, or why not. */
@@ -36,9 +36,10 @@ const invalid = (why: string): Published => refuse({ is: 'invalid', why })
 /**
  * The only place where bytes of a source become bytes to publish. They leave it as what `toPem` writes of certificates that
  * `certificateReader` knows byte for byte, so that whatever else the value holds, and however it is hidden, stays behind. A
- * private key refuses the value all the same, before anything else is looked at: it should not be there.
+ * private key refuses the value all the same, before anything else is looked at: it should not be there. Nor should it be in
+ * a certificate itself, as an extension or a signature, where only somebody who has it can put it.
  *
- * Not looked for: a key in an extension or a signature, which only somebody who has it can put there.
+ * Not looked for: a key that is encrypted, compressed or otherwise written so that nobody takes it for one.
  */
 export async function publishable(value: Uint8Array): Promise<Published> {
   const text = byteText(value)
@@ -50,19 +51,15 @@ export async function publishable(value: Uint8Array): Promise<Published> {
   return blocks.ders.length === 0 ? noBlocks(value, text) : encoded(blocks.ders)
 }
 
-function noBlocks(value: Uint8Array, text: string): Published {
-  const inner = fromBase64Text(text)
-  const isKey =
-    isPrivateKey(value) || (inner !== undefined && (holdsPrivateKey(inner.text) || isPrivateKey(inner.bytes)))
-  return isKey ? refuse({ is: 'private-key' }) : invalid(whyNoPem(text))
-}
+const noBlocks = (value: Uint8Array, text: string): Published =>
+  hidesPrivateKey(value) ? refuse({ is: 'private-key' }) : invalid(whyNoPem(text))
 
 const TOO_LONG =
   'it is longer than the 1 MiB that a Secret holds: leave only the authorities that sign for this release'
 
 async function encoded(ders: readonly Uint8Array[]): Promise<Published> {
   // In the bytes themselves as well: who reads a name or a comment of the certificate would find it.
-  if (ders.some((der) => isPrivateKey(der) || holdsPrivateKey(byteText(der))))
+  if (ders.some((der) => hidesPrivateKey(der) || holdsPrivateKey(byteText(der))))
     return refuse({ is: 'private-key' })
   const read = await certificateReader()
   const certificates: CertificateFacts[] = []

@@ -3,6 +3,7 @@ import { isDnsSubdomain } from '../k8s/names.ts'
 import type { ObjectMeta, StoredSecret, TenantProjection } from '../k8s/objects.ts'
 import { PUBLISH_KEY_ANNOTATION, PUBLISH_LABEL, PUBLISH_RELEASE_LABEL, RELEASE_LABEL } from './labels.ts'
 import { DEFAULT_KEY } from './names.ts'
+import { isPublishedFor, targetName } from './target.ts'
 
 /** A key of a Secret in the namespace of whoever names it: as it was written, which may be no name at all. */
 export interface Source {
@@ -48,12 +49,19 @@ export const claimsCa = (projection: TenantProjection): boolean => {
 export const releaseOfProjection = (projection: TenantProjection): string | undefined =>
   releaseAt(projection.metadata, RELEASE_LABEL)
 
-/** What the labels of a Secret ask for; undefined when they ask for nothing. */
-export function labelledClaim({ metadata }: StoredSecret): LabelledClaim | undefined {
+/**
+ * What the labels of a Secret ask for; undefined when they ask for nothing. Those of what is published ask for nothing: it
+ * would be its own source, and never renewed.
+ */
+export function labelledClaim(secret: StoredSecret): LabelledClaim | undefined {
+  const { metadata } = secret
   if (textAt(metadata.labels, PUBLISH_LABEL) !== 'true') return undefined
+  const release = releaseAt(metadata, PUBLISH_RELEASE_LABEL)
+  const isOurs = release !== undefined && metadata.name === targetName(release)
+  if (isOurs && isPublishedFor(secret, release)) return undefined
   const key = textAt(metadata.annotations, PUBLISH_KEY_ANNOTATION)?.trim()
   return {
-    release: releaseAt(metadata, PUBLISH_RELEASE_LABEL),
+    release,
     source: { name: metadata.name, key: key || DEFAULT_KEY },
   }
 }

@@ -2,7 +2,7 @@ import { ok, type Result } from '../core/result.ts'
 import type { CallOptions, ListOptions } from '../k8s/kube.ts'
 import { listAll } from '../k8s/list-all.ts'
 import type { StoredSecret, TenantProjection } from '../k8s/objects.ts'
-import { claimsCa, isLive } from './claim.ts'
+import { claimsCa, isLive, labelledClaim } from './claim.ts'
 import { few } from './few.ts'
 import { labelIs, PUBLISH_LABEL, PUBLISH_RELEASE_LABEL, RELEASE_LABEL } from './labels.ts'
 import { isNotServed } from './selectors-digest.ts'
@@ -48,7 +48,9 @@ export async function labelledOf(
   if (!legs.labels || ofRelease === undefined) return ok([])
   const list = (page: ListOptions) => kube.listSecrets(namespace, page)
   const labelSelector = `${PUBLISH_SELECTOR},${ofRelease}`
-  return listAll(list, { ...options, labelSelector }, (each) => (isLive(each) ? each : undefined))
+  return listAll(list, { ...options, labelSelector }, (each) =>
+    isLive(each) && labelledClaim(each) !== undefined ? each : undefined,
+  )
 }
 
 /** Sorted, so that it is the same text whoever says it. */

@@ -23,6 +23,9 @@ export const TAG = {
 } as const
 
 const CONSTRUCTED = 0x20
+/** Whether there are elements in it, rather than octets that are a value. */
+export const isConstructed = (tag: number): boolean => (tag & CONSTRUCTED) !== 0
+
 /** Section 8.1.2.4: a number over 30 follows in octets of its own. X.509 has none. */
 const LONG_FORM = 0x1f
 /** Real certificates stay under 15. */
@@ -50,9 +53,39 @@ export function childrenOf({ content }: Element): readonly Element[] | undefined
   return children
 }
 
+/** The first of what is inside, so many at most. */
+export function firstOf({ content }: Element, count: number): readonly Element[] {
+  const children: Element[] = []
+  for (let at = 0; children.length < count; ) {
+    const head = headAt(content, at, content.length)
+    if (head === undefined) break
+    children.push(elementOf(content, at, head))
+    at = head.end
+  }
+  return children
+}
+
+/**
+ * Whether `is` says so of one of the elements that these bytes are, whole DER, or of one in them. Those with less content
+ * than so many octets are passed over, and with them what they hold.
+ */
+export function someElement(bytes: Uint8Array, octets: number, is: (element: Element) => boolean): boolean {
+  for (let at = 0; at < bytes.length; ) {
+    const head = headAt(bytes, at, bytes.length)
+    if (head === undefined) return false
+    if (head.end - head.begin >= octets) {
+      const element = elementOf(bytes, at, head)
+      if (is(element)) return true
+      if (isConstructed(head.tag) && someElement(element.content, octets, is)) return true
+    }
+    at = head.end
+  }
+  return false
+}
+
 /** By positions, without a view of every element: somebody may have put a million of them into one certificate. */
 function isWhole(bytes: Uint8Array, { tag, begin, end }: Head, depth: number): boolean {
-  if ((tag & CONSTRUCTED) === 0) return true
+  if (!isConstructed(tag)) return true
   if (depth === MAX_DEPTH) return false
   for (let at = begin; at < end; ) {
     const head = headAt(bytes, at, end)

@@ -133,7 +133,7 @@ export const occupiedEvent = (secret: StoredSecret): KubeEvent =>
   secretEvent(
     secret,
     'CACertCanonicalNameOccupied',
-    `Secret ${secret.metadata.name} has the name of what tenants read and holds a private key: whoever makes it must use another name`,
+    `Secret ${secret.metadata.name} has the name of what tenants read and holds a private key, or a keystore that may have one in it: whoever makes it must use another name`,
   )
 
 export const contractEvent = (secret: StoredSecret, deviations: readonly string[]): KubeEvent =>

@@ -16,6 +16,8 @@ export type AnchorReason =
   | 'ProjectionTerminating'
   | 'ProjectionImmutable'
   | 'CanonicalNameOccupied'
+  /** By the API server: a quota, a policy, a webhook, rights. The look fails as well. */
+  | 'WriteRefused'
 
 export type AnchorOutcome =
   /** There is no such declaration (any more). */

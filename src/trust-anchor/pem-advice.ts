@@ -27,6 +27,7 @@ const SPELT =
 
 export function whyNoBegin(line: string): string {
   if (/^[ \t]/.test(line)) return 'is indented: markers are to be at the start of a line'
+  if (!line.startsWith('-')) return 'has something invisible before its first dash: write that line anew'
   if (/^-+[ \t]*end/i.test(line))
     return 'has an end and no beginning, or its beginning is not on a line of its own'
   const label = LABEL.exec(line)?.[1]

@@ -19,8 +19,13 @@ const COLUMNS = /.{1,64}/g
 export const toPem = (ders: readonly Uint8Array[]): string =>
   ders.map((der) => [BEGIN, ...(toBase64(der).match(COLUMNS) ?? []), END, ''].join('\n')).join('')
 
-/** Four dashes or more and a word at the start of a line: meant as a marker, whatever else is wrong with it. */
-const MARKER = /^[ \t]*-{4,}[ \t]*(BEGIN|END)(?![a-z])/i
+/**
+ * Four dashes or more and a word at the start of a line: meant as a marker, whatever else is wrong with it. Before them there may
+ * be what nobody sees: white space and, in UTF-8, U+0080 to U+00A0, U+00AD, U+200B to U+200F, U+2028 to U+202F, U+2060 to
+ * U+206F, U+3000 and U+FEFF. Not zero bytes, as UTF-16 has them.
+ */
+const MARKER =
+  /^(?:[ \t\v\f\x7f]|\xc2[\x80-\xa0\xad]|\xe2(?:\x80[\x8b-\x8f\xa8-\xaf]|\x81[\xa0-\xaf])|\xe3\x80\x80|\xef\xbb\xbf)*-{4,}[ \t]*(BEGIN|END)(?![a-z])/i
 const isBlank = (text: string): boolean => /^[ \t\v\f]*$/.test(text)
 const isExactly = (line: string, marker: string): boolean =>
   line.startsWith(marker) && isBlank(line.slice(marker.length))

@@ -5,10 +5,10 @@ import { type Claim, claimOf, isLive, releaseOfProjection } from './claim.ts'
 import { namesOf, projectionsOf } from './contenders.ts'
 import { RELEASE_LABEL } from './labels.ts'
 import { logWrite, publish } from './publish.ts'
-import { isNotServed, selectorsDigest } from './selectors-digest.ts'
+import { isNotServed, type Selectors, selectorsOf } from './selectors-digest.ts'
 import type { AnchorServices } from './services.ts'
 import { isOwnedBy, PROJECTION_KIND, targetName } from './target.ts'
-import { isReady, type Verdict, verdict } from './verdict.ts'
+import { isReady, refused, type Verdict, verdict } from './verdict.ts'
 
 /** A TenantProjection, and what came of it. */
 export interface Judged {
@@ -96,7 +96,7 @@ async function publishClaim(
     const why = `more than one TenantProjection asks for the CA of HelmRelease ${release}: ${namesOf(all.value)}; leave one of them`
     return ok(verdict('ReleaseContested', why))
   }
-  const selectors = await digestOf(services, { namespace, release }, options)
+  const selectors = await selectorsFor(services, { namespace, release }, options)
   if (!selectors.ok) return selectors
   const owner = { ...PROJECTION_KIND, name: projection.metadata.name, uid: projection.metadata.uid }
   const { source } = claim
@@ -107,14 +107,14 @@ async function publishClaim(
   )
 }
 
-async function digestOf(
+async function selectorsFor(
   services: AnchorServices,
   { namespace, release }: Release,
   options: CallOptions,
-): Promise<Result<string>> {
+): Promise<Result<Selectors>> {
   const found = await services.kube.getHelmRelease(namespace, release, options)
-  if (!found.ok) return isNotServed(found.failure) ? ok('') : found
-  return selectorsDigest(services, found.value, options)
+  if (!found.ok && !isNotServed(found.failure)) return found
+  return selectorsOf(services, found.ok ? found.value : undefined, options)
 }
 
 /** It says that there is no CA any more: what it published goes, and nothing that is of anybody else. */
@@ -136,7 +136,7 @@ async function withdraw(
   const { metadata } = again.value ?? {}
   if (metadata?.uid !== uid || metadata.generation !== generation) return fail({ reason: 'kube_conflict' })
   const deleted = await kube.deleteSecret(namespace, targetName(release), target.value.metadata, options)
-  if (!deleted.ok) return deleted
+  if (!deleted.ok) return refused(deleted)
   logWrite(services, 'deleted', { namespace, release })
   return ok({ ...nothing, wrote: true })
 }

@@ -9,18 +9,20 @@ import type { Publishable } from './certificates.ts'
 import type { Source } from './claim.ts'
 import { certificateEvents, collisionEvent, refusedEvent, stuckEvent } from './events.ts'
 import { isDataKey } from './names.ts'
+import type { Selectors } from './selectors-digest.ts'
 import type { AnchorServices } from './services.ts'
 import {
   type Desired,
+  hasSelectors,
   healed,
-  isOfOtherLeg,
+  isLeftOver,
   isOwnedBy,
   isStuck,
   newTarget,
   type Owner,
   targetName,
 } from './target.ts'
-import { type Verdict, verdict } from './verdict.ts'
+import { refused, type Verdict, verdict } from './verdict.ts'
 
 /** One CA that is to be published. */
 export interface Wanted {
@@ -30,7 +32,7 @@ export interface Wanted {
   readonly source: Source
   /** What stands in its place, read before the source was: whoever wrote a newer one since makes this write a conflict. */
   readonly target: StoredSecret | undefined
-  readonly selectors: string
+  readonly selectors: Selectors
 }
 
 /**
@@ -56,8 +58,15 @@ export async function publish(
   if (found.value === undefined) return ok(missing())
   const read = await readSource(services, found.value, source.key)
   if ('reason' in read) return ok(read)
-  const desired: Desired = { ...wanted, source: source.name, pem: read.pem }
-  return write(services, desired, { target, events: read.events, count: read.certificates.length }, options)
+  const desired: Desired = {
+    ...wanted,
+    source: source.name,
+    pem: read.pem,
+    selectors: wanted.selectors.digest,
+  }
+  const { again } = wanted.selectors
+  const place = { target, events: read.events, count: read.certificates.length, again }
+  return write(services, desired, place, options)
 }
 
 type Readable = Publishable & { readonly events: readonly KubeEvent[] }
@@ -88,6 +97,7 @@ interface Place {
   readonly events: readonly KubeEvent[]
   /** Of certificates. */
   readonly count: number
+  readonly again: Selectors['again']
 }
 
 /** Of every write of a projection: what was done to which. */
@@ -100,7 +110,7 @@ export const logWrite = (
 async function write(
   services: AnchorServices,
   desired: Desired,
-  { target, events, count }: Place,
+  { target, events, count, again }: Place,
   options: CallOptions,
 ): Promise<Result<Verdict>> {
   const { kube } = services
@@ -114,9 +124,9 @@ async function write(
   }
   if (target === undefined) {
     const created = await kube.createSecret(newTarget(desired), options)
-    return created.ok ? written('created') : created
+    return created.ok ? written('created') : refused(created, events)
   }
-  if (!isOwnedBy(target, desired.owner) && !isOfOtherLeg(target, desired.owner, desired.release)) {
+  if (!isOwnedBy(target, desired.owner) && !isLeftOver(target, desired.release)) {
     const why = `Secret ${name} is there and not of this declaration: it is left alone; delete it or move it`
     return ok(verdict('ProjectionCollision', why, { events: [...events, collisionEvent(target)] }))
   }
@@ -127,12 +137,28 @@ async function write(
       }),
     )
   }
-  const next = healed(target, desired)
+  const fresh = await withFreshSelectors(target, desired, again)
+  if (!fresh.ok) return fresh
+  const next = healed(target, fresh.value)
   if (next === undefined) return ok(done(false))
   if (isStuck(target, next)) {
     const why = `Secret ${name} is immutable and holds something else: delete it, and it is written anew`
     return ok(verdict('ProjectionImmutable', why, { events: [...events, stuckEvent(target)] }))
   }
   const updated = await kube.updateSecret(next, options)
-  return updated.ok ? written('updated') : updated
+  return updated.ok ? written('updated') : refused(updated, events)
+}
+
+/**
+ * Replicas keep definitions for a while, each from another moment: a digest that is not the one on the target is
+ * written by what they say now, or two replicas would write theirs in turn.
+ */
+async function withFreshSelectors(
+  target: StoredSecret,
+  desired: Desired,
+  again: Selectors['again'],
+): Promise<Result<Desired>> {
+  if (hasSelectors(target, desired.selectors)) return ok(desired)
+  const selectors = await again()
+  return selectors.ok ? ok({ ...desired, selectors: selectors.value }) : selectors
 }

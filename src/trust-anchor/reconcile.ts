@@ -24,7 +24,8 @@ const RACED: ReadonlySet<Failure['reason']> = new Set<Failure['reason']>([
 /**
  * Publishes the CA that a declaration names as `<release>.tenant-ca`, which holds nothing but certificates. Idempotent: a
  * second one writes nothing. A source that is missing, refused or not ready yet is an outcome and no failure, and leaves
- * what is published as it is. Fails with a `kube_*` reason, `kube_conflict` when others write all the time included.
+ * what is published as it is. Fails with a `kube_*` reason, `kube_conflict` when others write all the time included; of a
+ * write that is refused the declaration says so first.
  */
 export async function reconcile(
   services: AnchorServices,
@@ -62,7 +63,7 @@ async function once(
   const concluded = await conclude(done)
   if (!concluded.ok) return concluded
   for (const event of done.events) services.emit(event)
-  return ok(outcomeOf(done, release))
+  return done.failure === undefined ? ok(outcomeOf(done, release)) : fail(done.failure)
 }
 
 interface Looked {

@@ -9,7 +9,7 @@ import { secretEvent } from './events.ts'
 import { PUBLISH_RELEASE_LABEL } from './labels.ts'
 import { sourceFor } from './names.ts'
 import { publish } from './publish.ts'
-import { isNotServed, selectorsDigest } from './selectors-digest.ts'
+import { isNotServed, selectorsOf } from './selectors-digest.ts'
 import type { AnchorServices } from './services.ts'
 import { RELEASE_KIND, targetName } from './target.ts'
 import { type Verdict, verdict } from './verdict.ts'
@@ -135,7 +135,7 @@ async function publishFor(
   options: CallOptions,
 ): Promise<Result<Verdict>> {
   const { name, uid } = release.metadata
-  const selectors = await selectorsDigest(services, release, options)
+  const selectors = await selectorsOf(services, release, options)
   if (!selectors.ok) return selectors
   const owner = { ...RELEASE_KIND, name, uid }
   return publish(services, { ...request, release: name, owner, selectors: selectors.value }, options)

@@ -27,7 +27,7 @@ export interface AnchorServices {
     | 'updateSecret'
     | 'deleteSecret'
   >
-  readonly definitions: Pick<DefinitionLookup, 'load'>
+  readonly definitions: Pick<DefinitionLookup, 'load' | 'read'>
   readonly deps: Pick<Deps, 'now' | 'log'>
   /** Events: best effort, after the answer. */
   readonly emit: (event: KubeEvent) => void

@@ -51,29 +51,40 @@ export async function sweepAnchors(
   { signal, concurrency = CONCURRENCY }: AnchorSweepOptions = {},
 ): Promise<Result<AnchorSweepReport>> {
   const options = signal === undefined ? {} : { signal }
+  const found = await declarationsIn(services, undefined, options)
+  if (!found.ok) return found
+  const report = await reconcileAll(services, found.value, { concurrency, ...options })
+  if (signal?.aborted) return fail({ reason: 'caller_gone' })
+  services.deps.log('info', 'anchor_sweep', { ...report })
+  return ok(report)
+}
+
+/** The declarations of a namespace, or of all (undefined), without those whose release a stronger leg speaks for. */
+export async function declarationsIn(
+  services: AnchorServices,
+  namespace: string | undefined,
+  options: CallOptions,
+): Promise<Result<readonly Declaration[]>> {
   const found: Listed[] = []
   for (const list of [listProjections, listLabelled, listNamed]) {
-    const listed = await list(services, options)
+    const listed = await list(services, namespace, options)
     if (!listed.ok) return listed
     const spokenFor = new Set(found.flatMap((each) => (each.claims ? [placeOf(each)] : [])))
     found.push(...listed.value.filter((each) => !spokenFor.has(placeOf(each))))
   }
-  const report = await reconcileAll(
-    services,
-    found.map(({ declaration }) => declaration),
-    { concurrency, ...options },
-  )
-  if (signal?.aborted) return fail({ reason: 'caller_gone' })
-  services.deps.log('info', 'anchor_sweep', { ...report })
-  return ok(report)
+  return ok(found.map(({ declaration }) => declaration))
 }
 
 const placeOf = ({ declaration, release }: Listed): string => `${declaration.namespace}/${release ?? ''}`
 
 const namespaceOf = ({ metadata }: { readonly metadata: ObjectMeta }): string => metadata.namespace ?? ''
 
-async function listProjections({ kube, legs }: AnchorServices, options: CallOptions): Promise<Lists> {
-  const list = (page: ListOptions) => kube.listTenantProjections(undefined, page)
+async function listProjections(
+  { kube, legs }: AnchorServices,
+  place: string | undefined,
+  options: CallOptions,
+): Promise<Lists> {
+  const list = (page: ListOptions) => kube.listTenantProjections(place, page)
   const listed = await listAll(list, options, (each): Listed | undefined => {
     if (!isLive(each)) return undefined
     const declaration = { leg: 'projection', namespace: namespaceOf(each), name: each.metadata.name } as const
@@ -83,9 +94,13 @@ async function listProjections({ kube, legs }: AnchorServices, options: CallOpti
   return !listed.ok && isNotServed(listed.failure) && hasOtherLegs(legs) ? ok([]) : listed
 }
 
-async function listLabelled({ kube, legs }: AnchorServices, options: CallOptions): Promise<Lists> {
+async function listLabelled(
+  { kube, legs }: AnchorServices,
+  place: string | undefined,
+  options: CallOptions,
+): Promise<Lists> {
   if (!legs.labels) return ok([])
-  const list = (page: ListOptions) => kube.listSecrets(undefined, page)
+  const list = (page: ListOptions) => kube.listSecrets(place, page)
   return listAll(list, { ...options, labelSelector: PUBLISH_SELECTOR }, (each): Listed | undefined => {
     const claim = isLive(each) ? labelledClaim(each) : undefined
     if (claim === undefined) return undefined
@@ -94,9 +109,13 @@ async function listLabelled({ kube, legs }: AnchorServices, options: CallOptions
   })
 }
 
-async function listNamed({ kube, legs }: AnchorServices, options: CallOptions): Promise<Lists> {
+async function listNamed(
+  { kube, legs }: AnchorServices,
+  place: string | undefined,
+  options: CallOptions,
+): Promise<Lists> {
   const all: Listed[] = []
-  const list = (page: ListOptions) => kube.listHelmReleases(undefined, page)
+  const list = (page: ListOptions) => kube.listHelmReleases(place, page)
   for (const kind of legs.names.keys()) {
     const labelSelector = `${GROUP_LABEL}=${APPLICATION_GROUP},${KIND_LABEL}=${kind}`
     const listed = await listAll(list, { ...options, labelSelector }, (each): Listed | undefined => {

@@ -56,20 +56,29 @@ export const isOwnedBy = (
   )
 
 /**
- * Whether another leg published it for this release before: the one that speaks now takes it over. Beside an owner such
- * as that leg writes it needs the marks of a projection; without both it is somebody else's.
+ * Whether it was published for this release by a declaration that speaks for it no more: another leg, or a TenantProjection
+ * that is gone, going or of another release by now. Whoever asks has seen, after it read the target, that no other
+ * TenantProjection speaks for the release. Beside an owner such as we write it needs the marks of a projection; without both it
+ * is somebody else's.
  */
-export function isOfOtherLeg(target: StoredSecret, { kind }: Owner, release: string): boolean {
+export function isLeftOver(target: StoredSecret, release: string): boolean {
   const { type, metadata } = target
   const isMarked =
     textAt(metadata.labels, COPY_LABEL) === 'true' &&
     textAt(metadata.annotations, SOURCE_ANNOTATION)?.startsWith(`${metadata.namespace ?? ''}/`) === true
-  if (type !== CA_TYPE || !isMarked) return false
-  if (kind === PROJECTION_KIND.kind) return isOwnedBy(target, { ...RELEASE_KIND, name: release })
-  return (metadata.ownerReferences ?? []).some(
-    (each) => each.kind === PROJECTION_KIND.kind && each.apiVersion === PROJECTION_KIND.apiVersion,
-  )
+  return type === CA_TYPE && isMarked && isPublishedFor(target, release)
 }
+
+/** Whether its owner is one that a projection of this release has. */
+export const isPublishedFor = (secret: StoredSecret, release: string): boolean =>
+  isOwnedBy(secret, { ...RELEASE_KIND, name: release }) ||
+  (secret.metadata.ownerReferences ?? []).some(
+    ({ kind, apiVersion }) => kind === PROJECTION_KIND.kind && apiVersion === PROJECTION_KIND.apiVersion,
+  )
+
+/** Whether the platform was last asked to look at it with these selectors in its definition. */
+export const hasSelectors = ({ metadata }: StoredSecret, digest: string): boolean =>
+  textAt(metadata.annotations, SELECTORS_ANNOTATION) === digest
 
 /** A projection that is not there yet. */
 export const newTarget = (desired: Desired): Secret => ({
@@ -90,7 +99,7 @@ export const newTarget = (desired: Desired): Secret => ({
 export function healed(target: StoredSecret, desired: Desired): StoredSecret | undefined {
   const { metadata } = target
   const labels = { ...metadata.labels, ...LABELS }
-  const isSeenAlready = textAt(metadata.annotations, SELECTORS_ANNOTATION) === desired.selectors
+  const isSeenAlready = hasSelectors(target, desired.selectors)
   const next: StoredSecret = {
     ...target,
     metadata: {

@@ -100,7 +100,8 @@ export async function startAnchored(): Promise<Anchored> {
   }
 }
 
-function eventAbout(
+/** One in mode Reference, as an ApiServerSource sends it. */
+export function eventAbout(
   source: string,
   reference: { readonly namespace: string; readonly kind: string; readonly name: string },
 ): RequestInit {

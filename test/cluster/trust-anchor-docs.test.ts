@@ -77,13 +77,18 @@ test('Have it looked at now: the answer has the reason', async () => {
   expect(details.causes[0].reason).toBe('Projected')
 })
 
+test("Beside Cozystack's own controller: it is seen who has written a status", async () => {
+  const printed = await page.run("Beside Cozystack's own controller")
+  expect(printed).toMatch(/^NAMESPACE +NAME +STATUS-BY\ntenant-acme +postgres-orders-ca +mintonce\n$/)
+})
+
 test('For the tenant: the file has the certificate, to the byte, and nothing else', async () => {
   await page.run('For the tenant')
   expect(await readFile(join(page.folder, 'ca.crt'), 'utf8')).toBe(anchored.ca.certificate)
 })
 
 test('Why it is not published: reasons, messages and Events are found', async () => {
-  const { plane, admin, ca } = anchored
+  const { admin, ca } = anchored
   await admin.change(`${secretsIn(NAMESPACE)}/${SOURCE}`, (secret) => {
     secret.data = encoded({ 'ca.crt': ca.certificate + ca.key })
   })
@@ -96,6 +101,24 @@ test('Why it is not published: reasons, messages and Events are found', async ()
   expect(printed).toMatch(/^NAMESPACE +NAME +READY +AGE\ntenant-acme +postgres-orders-ca +False/)
   expect(printed).toMatch(/^tenant-acme +postgres-orders-ca +SourceRejected +key ca\.crt of Secret/m)
   for (const line of ca.key.split('\n').filter((part) => part !== '')) expect(printed).not.toContain(line)
+})
+
+test('Switch it off: no right of it is left, nor a setting, and what was published is shown and gone', async () => {
+  const { plane } = anchored
+  const rights = () => succeed(plane, ['get', 'clusterroles,clusterrolebindings', '-o', 'name'])
+  // As knative/eventing/trust-anchor-secrets has it, which the page leaves to who needs it.
+  const secrets = join(page.folder, 'knative/eventing/trust-anchor-secrets/rbac.yaml')
+  await succeed(plane, ['apply', '--server-side', '-f', secrets])
+  expect(await rights()).toMatch(/mintonce:events-trust-anchor-secrets/)
+  const printed = await page.run('Switch it off')
+  expect(printed).toMatch(/^tenant-acme +postgres-orders\.tenant-ca +Opaque +1 /m)
+  expect(await published()).toBeUndefined()
+  const source = await read(plane, 'apiserversource/mintonce-releases', ...IN)
+  expect(source.spec.resources).toMatchObject([{ kind: 'HelmRelease' }])
+  expect(await rights()).toMatch(/mintonce:events\n/)
+  expect(await rights()).not.toMatch(/trust-anchor/)
+  const left = ['get', 'secret', 'postgres-orders.tenant-ca', '-n', NAMESPACE, '--ignore-not-found']
+  expect(await succeed(plane, left)).toBe('')
   await succeed(plane, ['delete', 'tproj', '--all', '-n', NAMESPACE])
 })
 

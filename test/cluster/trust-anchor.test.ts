@@ -250,24 +250,38 @@ describe('a Secret that a tenant has put there', () => {
     )
   })
 
-  test('is not touched when it is owned by another declaration', async () => {
-    const acme = await forge(async ({ labels, annotations, ownerReferences: [owner] }, { declare }) => {
-      const { metadata } = await declare('another', (projection) => {
-        projection.metadata.labels['helm.toolkit.fluxcd.io/name'] = 'redis-cache'
-      })
-      return { labels, annotations, ownerReferences: [{ ...owner, name: 'another', uid: metadata.uid }] }
+  const ofAnother = async ({ ownerReferences: [owner] }: Anything, { declare }: Place) => {
+    const { metadata } = await declare('another', (projection) => {
+      projection.metadata.labels['helm.toolkit.fluxcd.io/name'] = 'redis-cache'
     })
+    return { ownerReferences: [{ ...owner, name: 'another', uid: metadata.uid }] }
+  }
+
+  test('is not touched when it is owned by another declaration', async () => {
+    const acme = await forge(ofAnother)
     const before = await acme.secret(ANCHOR)
     expect(await acme.sync()).toBe('ProjectionCollision')
     expect(await acme.secret(ANCHOR)).toEqual(before)
   })
 
-  test('gains nothing by the right owner: it becomes what it should be', async () => {
-    const acme = await forge((metadata) => metadata)
+  test.each<[string, (metadata: Anything, acme: Place) => object | Promise<object>]>([
+    ['the right owner', (metadata) => metadata],
+    // As what a declaration leaves that speaks for another release by now.
+    [
+      'the marks, and a declaration of another release as owner',
+      async ({ labels, annotations, ownerReferences }, acme) => ({
+        labels,
+        annotations,
+        ...(await ofAnother({ ownerReferences }, acme)),
+      }),
+    ],
+  ])('gains nothing by %s: it becomes what it should be', async (_, change) => {
+    const acme = await forge(change)
     expect(await acme.sync()).toBe('Projected')
-    const { data } = await acme.secret(ANCHOR)
+    const { data, metadata } = await acme.secret(ANCHOR)
     expect(Object.keys(data)).toEqual(['ca.crt'])
     expect(decode(data['ca.crt'])).toBe(ca.certificate)
+    expect(metadata.ownerReferences.map(({ name }: Anything) => name)).toEqual([PROJECTION])
   })
 })
 

@@ -153,6 +153,14 @@ describe('an AdmissionReview', () => {
     expect((await secret())?.metadata.ownerReferences).toMatchObject([{ uid: stored.metadata.uid }])
   })
 
+  test('is answered before anything is read for adoption: the API server stores when it has the answer', async () => {
+    const stored = await cluster.store(billing())
+    expect(await ask(VALIDATE, wireOf(updateOf(stored, { suspend: true })))).toMatchObject({ allowed: true })
+    cluster.breaks('GET', /\/helmreleases\/postgres-billing$/)
+    await app.afterwards()
+    expect(cluster.logged.join()).toContain('adoption_failed')
+  })
+
   test('is stored nowhere in a dry run, not even afterwards', async () => {
     await ask(VALIDATE, wireOf(createOf(billing(), { dryRun: true })))
     const stored = await cluster.release('postgres-orders')

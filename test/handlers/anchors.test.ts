@@ -227,6 +227,29 @@ describe('events', () => {
     expect(app.counted).toEqual([{ verb: 'events', code: 204, kind: '' }])
   })
 
+  test('about a TenantProjection look at those that it contested as well, each once', async () => {
+    const contested = (name: string) => ({
+      ...projectionOf(name),
+      status: { conditions: [{ type: 'Ready', status: 'False', reason: 'ReleaseContested' }] },
+    })
+    const app = published(declares(contested('one'), contested('two'), projectionOf('three')))
+    const events = ['nothing', 'gone'].map((name) => about('TenantProjection', name))
+    expect((await send(app, events)).status).toBe(204)
+    expect(looked(app).toSorted()).toEqual(['gone', 'nothing', 'one', 'two'])
+    const lists = app.argumentsOf('listTenantProjections').filter(([, page]) => !page.labelSelector)
+    expect(lists).toHaveLength(1)
+  })
+
+  test('about a TenantProjection that is gone look at what speaks without one, where that is heard', async () => {
+    const listSecrets: Kube['listSecrets'] = async () => ok({ items: [], resourceVersion: '7' })
+    const anchors: Legs = { labels: true, names: new Map() }
+    const app = published({ listSecrets }, { anchors })
+    expect((await send(app, [about('TenantProjection', NAME)])).status).toBe(204)
+    expect(app.argumentsOf('listSecrets').map(([namespace]) => namespace)).toEqual([])
+    expect((await send(app, [about('TenantProjection', 'gone')])).status).toBe(204)
+    expect(app.argumentsOf('listSecrets').map(([namespace]) => namespace)).toEqual([NAMESPACE])
+  })
+
   test('about Secrets look at what has to do with them, and read one list for all of a namespace', async () => {
     const app = published(declares(projectionOf('one', 'source'), projectionOf('two', 'other')))
     const events = ['source', 'a', 'b', 'release-of-two.tenant-ca', 'c'].map((name) => about('Secret', name))

@@ -279,9 +279,10 @@ export const table: { readonly [R in Exclude<Failure['reason'], KubeFailure['rea
     answer: {
       code: 404,
       reason: 'NotFound',
-      details: { name: 'postgres-orders-ca', group: GROUP, kind: 'tenantprojections' },
+      details: { name: 'postgres-orders-ca', group: 'internal.cozystack.io', kind: 'tenantprojections' },
     },
-    says: /^tenantprojections\.core\.cozystack\.io "postgres-orders-ca" not found$/,
+    // `api/internalapi/v1alpha1/groupversion_info.go` of cozystack/cozystack.
+    says: /^tenantprojections\.internal\.cozystack\.io "postgres-orders-ca" not found$/,
   },
   anchor_refused: {
     failure: {

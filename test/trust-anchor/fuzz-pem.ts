@@ -1,4 +1,5 @@
 import { NASTY, pick, type Random } from '../helpers/fuzz-http.ts'
+import { withSignature } from './element.ts'
 import type { Made } from './made.ts'
 import { armoured, derOf } from './values.ts'
 
@@ -87,6 +88,8 @@ function spoiltInside(random: Random, pem: string, keys: Choices): string {
     key,
     Buffer.concat([der, key]),
     Buffer.concat([der.subarray(0, at), key, der.subarray(at)]),
+    withSignature(der, key),
+    withSignature(der, Buffer.from(key.toString('base64'))),
     Buffer.concat([der, der]),
     der.subarray(0, at),
     Buffer.from(der).fill(below(random, 256), at, at + 1),

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Published, publishable } from '../../src/trust-anchor/certificates.ts'
 import { seeded } from '../helpers/fuzz-http.ts'
+import { withSignature } from './element.ts'
 import { fuzzedValue, ingredientsOf } from './fuzz-pem.ts'
 import { makeCertificates } from './made.ts'
 import { certificateOf, derOf } from './values.ts'
@@ -13,6 +14,10 @@ afterAll(made.remove)
 const keyLines = [...made.keys.values()].flatMap((pem) => pem.split('\n').filter((line) => /^M/.test(line)))
 /** How they begin in base64: whatever comes behind that, it was meant as a key. */
 const keyBegins = [...made.keys.values()].map((pem) => derOf(pem).toString('base64').slice(0, 12))
+
+/** In DER, and as the base64 of it. */
+const plainKeys = [...made.keys].filter(([name]) => !name.includes('encrypted')).map(([, pem]) => derOf(pem))
+const holds = (der: Buffer, key: Buffer): boolean => der.includes(key) || der.includes(key.toString('base64'))
 
 /** As the contract has it, whatever our own way of looking is. */
 const KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/i
@@ -31,6 +36,8 @@ function wrongWith(value: string, published: Published): string | undefined {
   const blocks = [...pem.matchAll(BLOCK)]
   if (pem === '' || pem.replace(BLOCK, '') !== '') return 'published is more than blocks'
   if (keyLines.some((line) => pem.includes(line))) return 'a line of a key is published'
+  if (blocks.some(([, body = '']) => plainKeys.some((key) => holds(Buffer.from(body, 'base64'), key))))
+    return 'a key is published in a certificate'
   for (const marker of [BEGIN, END]) {
     const lines = value.match(marker)?.length
     if (lines !== blocks.length) return `${blocks.length} are published of ${lines}`
@@ -70,9 +77,20 @@ function wrongWords(value: string, failure: (Published & { ok: false })['failure
   return /^[ -~]{10,160}$/.test(own) && keyLines.every((line) => !own.includes(line)) ? undefined : own
 }
 
-/** By its name, or in base64. */
+/** By its name, in base64, or in what is base64: as a part of a certificate it begins anywhere. */
 const holdsKey = (value: string): boolean =>
-  /key/i.test(value.replace(/[^a-z]/gi, '')) || keyBegins.some((begin) => squeezed(value).includes(begin))
+  /key/i.test(value.replace(/[^a-z]/gi, '')) ||
+  hasBeginning(squeezed(value)) ||
+  runsIn(value).some(hasBeginning)
+
+const hasBeginning = (text: string): boolean =>
+  keyBegins.some(
+    (begin) => text.includes(begin) || text.includes(Buffer.from(begin, 'base64').toString('latin1')),
+  )
+const runsIn = (value: string): readonly string[] =>
+  (squeezed(value).match(/[A-Za-z0-9+/=]{64,}/g) ?? []).map((run) =>
+    Buffer.from(run, 'base64').toString('latin1'),
+  )
 
 const judged = (value: string): Promise<Published> => publishable(Buffer.from(value, 'latin1'))
 
@@ -116,6 +134,7 @@ async function foundIn(pem: string): Promise<ReadonlySet<string>> {
 describe('the judge of the values at random', () => {
   const [rsa, ec] = [certificateOf(made, 'rsa'), certificateOf(made, 'ec')]
   const key = made.keys.get('PKCS #8, EC') ?? ''
+  const signedBy = (bytes: Buffer): string => new X509Certificate(withSignature(derOf(rsa), bytes)).toString()
   const publishing = (pem: string): Published => ({ ok: true, value: { pem, certificates: [] } })
 
   test.each<readonly [string, string, string, RegExp | undefined]>([
@@ -124,6 +143,8 @@ describe('the judge of the values at random', () => {
     ['a key', rsa + key, rsa, /a private key/],
     ['a key with them', rsa, rsa + key, /more than blocks/],
     ['a key as a certificate', rsa, rsa + key.replaceAll('PRIVATE KEY', 'CERTIFICATE'), /line of a key/],
+    ['a key in a certificate', rsa, signedBy(derOf(key)), /in a certificate/],
+    ['base64 of one', rsa, signedBy(Buffer.from(derOf(key).toString('base64'))), /in a certificate/],
     ['text', rsa, `x\n${rsa}`, /more than blocks/],
     ['nothing', rsa, '', /more than blocks/],
     ['one left out', rsa + ec, rsa, /1 are published of 2/],

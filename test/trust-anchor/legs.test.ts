@@ -17,6 +17,7 @@ import {
   SOURCE,
   TARGET,
 } from '../helpers/anchor-place.ts'
+import { statusBody } from '../helpers/faults.ts'
 import { TENANT } from '../helpers/sync-cluster.ts'
 import { encode, RELEASES, SECRETS } from '../helpers/sync-place.ts'
 
@@ -156,6 +157,25 @@ describe.each([
     expect(JSON.stringify(place.events)).not.toContain('c2VjcmV0')
   })
 
+  test('whose write is refused says so on the release, and the look fails', async () => {
+    const place = await placeFor(declaration)
+    const body = statusBody(
+      403,
+      'Forbidden',
+      'exceeded quota: few, requested: secrets=1, used: 9, limited: 9',
+    )
+    place.way.add({ when: ({ method }) => method === 'POST', fault: { answer: 403, body } })
+    await expect(place.reconcile(declaration)).rejects.toThrow('kube_quota_exceeded')
+    expect(place.events).toMatchObject([
+      {
+        reason: 'CACertWriteRefused',
+        isStanding: true,
+        regarding: OWNER,
+        note: expect.stringContaining('few'),
+      },
+    ])
+  })
+
   test('goes with the release', async () => {
     const place = await placeFor(declaration)
     await place.reconcile(declaration)
@@ -231,6 +251,41 @@ describe('a labelled Secret', () => {
     await place.order('orders', [])
     await place.secret({ metadata: { labels } })
     expect(await place.reconcile(LABELLED)).toEqual({ is: 'absent' })
+  })
+
+  test('which is what was published itself asks for nothing: its CA is renewed as before', async () => {
+    const place = await placeFor(NAMED)
+    await place.reconcile(NAMED)
+    await place.change(TARGET, ({ metadata }) => {
+      Object.assign(metadata.labels, PUBLISH_LABELS)
+      // Whoever may label it may take our marks off.
+      delete metadata.labels['internal.cozystack.io/ca-cert-copy']
+    })
+    await place.fill({ 'ca.crt': AUTHORITIES.second })
+    expect(await place.reconcile({ leg: 'label', namespace: TENANT, secret: TARGET })).toEqual({
+      is: 'absent',
+    })
+    expect(await place.reason(NAMED)).toBe('Projected')
+    expect(await place.published()).toEqual({ 'ca.crt': AUTHORITIES.second })
+  })
+
+  test('which is what was published is no rival of the one that is labelled', async () => {
+    const place = await placeFor(LABELLED)
+    await place.reconcile(LABELLED)
+    await place.change(TARGET, ({ metadata }) => Object.assign(metadata.labels, PUBLISH_LABELS))
+    await place.fill({ 'ca.crt': AUTHORITIES.second })
+    expect(await place.reason(LABELLED)).toBe('Projected')
+    expect(await place.published()).toEqual({ 'ca.crt': AUTHORITIES.second })
+  })
+
+  test('which has the name of what is published, and was put there by its engine, is looked at and left', async () => {
+    const place = await anchorPlace(ALL_LEGS)
+    await place.order('orders', [])
+    const before = await place.secret({ name: TARGET, metadata: { labels: PUBLISH_LABELS } })
+    expect(await place.reason({ leg: 'label', namespace: TENANT, secret: TARGET })).toBe(
+      'CanonicalNameOccupied',
+    )
+    expect(await place.target()).toEqual(before)
   })
 
   test('beside another for the same release is contested: one Event, said by both', async () => {

@@ -18,7 +18,7 @@ import {
 } from '../helpers/anchor-place.ts'
 import { statusBody } from '../helpers/faults.ts'
 import { type Actor, interleave, ordersOfTwo } from '../helpers/interleave.ts'
-import { encode, SECRETS } from '../helpers/sync-place.ts'
+import { DEFINITION, encode, SECRETS } from '../helpers/sync-place.ts'
 
 /** One more than a reconcile calls. */
 const CALLS = 8
@@ -227,6 +227,60 @@ describe('two instances at once', { timeout: 60_000 }, () => {
         ])
       },
     )
+  })
+})
+
+describe('two instances that have read the definitions at different times', () => {
+  const show = (place: AnchorPlace, label: string) =>
+    place.admin.change(DEFINITION, ({ spec }) => {
+      spec.secrets = { include: [{ matchLabels: { [label]: 'true' } }] }
+    })
+
+  const apart = async () => {
+    const place = await anchorPlace()
+    await place.order('orders', [])
+    await place.secret()
+    await place.projection()
+    await show(place, 'before')
+    await place.reconcile()
+    await show(place, 'after')
+    return { place, other: place.instance(place.way.fetch) }
+  }
+
+  test('write the digest of the newer ones once, in whatever turns they look', async () => {
+    const { place, other } = await apart()
+    const written = place.writes().length
+    for (let turn = 1; turn <= 4; turn += 1) {
+      for (const services of [other, place.services]) {
+        expect(await reconcile(services, PROJECTION)).toMatchObject({ ok: true, value: { ready: true } })
+      }
+    }
+    expect(place.writes().slice(written)).toEqual([`PUT secrets/${TARGET}`])
+  })
+
+  test('leave the mark of the platform where it has looked by the newer ones', async () => {
+    const { place, other } = await apart()
+    await reconcile(other, PROJECTION)
+    await place.change(TARGET, ({ metadata }) => {
+      metadata.labels['internal.cozystack.io/managed-by-cozystack'] = 'true'
+      metadata.labels['internal.cozystack.io/tenant-ca'] = 'changed'
+    })
+    // Something else is to be put right, by the one with the older definitions.
+    expect(await place.reconcile()).toMatchObject({ wrote: true })
+    expect((await place.target()).metadata.labels).toEqual({
+      'internal.cozystack.io/managed-by-cozystack': 'true',
+      'internal.cozystack.io/tenant-ca': 'true',
+      'internal.cozystack.io/ca-cert-copy': 'true',
+    })
+  })
+
+  test('write nothing while the newer ones cannot be read', async () => {
+    const { place, other } = await apart()
+    await reconcile(other, PROJECTION)
+    const before = await place.target()
+    place.way.add({ when: ({ path }) => path.includes('applicationdefinitions'), fault: { answer: 503 } })
+    await expect(place.reconcile()).rejects.toThrow('kube_error')
+    expect(await place.target()).toEqual(before)
   })
 })
 

@@ -56,7 +56,6 @@ describe('the status', () => {
 
   test.each([
     ['another reason', { ...READY, status: 'False', reason: 'SourceRejected' }, BAD],
-    ['another message', { ...READY, message: 'before' }, GOOD],
     ['an older generation', { ...READY, observedGeneration: 2 }, GOOD],
   ])('keeps its time when it only has %s', (_, condition, done) => {
     const said = projection({ observedGeneration: 3, conditions: [condition] })
@@ -64,6 +63,43 @@ describe('the status', () => {
       observedGeneration: 3,
       conditions: [{ reason: done.reason, message: done.message, lastTransitionTime: BEFORE }],
     })
+  })
+
+  /** As kube-apiserver notes who set which field (`metav1.ManagedFieldsEntry`). */
+  const setBy = (manager: string) => ({
+    manager,
+    operation: 'Update',
+    apiVersion: 'internal.cozystack.io/v1alpha1',
+    fieldsType: 'FieldsV1',
+    subresource: 'status',
+    fieldsV1: {
+      'f:status': {
+        'f:conditions': { '.': {}, 'k:{"type":"Ready"}': { '.': {}, 'f:type': {}, 'f:message': {} } },
+      },
+    },
+  })
+  const saidBy = (managedFields: unknown, condition: object = READY) => {
+    const { metadata, ...said } = projection({ observedGeneration: 3, conditions: [condition] })
+    return { ...said, metadata: { ...metadata, managedFields } }
+  }
+
+  test('in other words of ours is written anew, and keeps its time', () => {
+    const said = saidBy([setBy('kubectl'), setBy('mintonce')], { ...READY, message: 'before' })
+    expect(withStatus(said, GOOD, NOW)?.status).toEqual({ observedGeneration: 3, conditions: [READY] })
+  })
+
+  test.each([
+    ['another controller', [setBy('cozystack-controller')]],
+    ['nobody knows whom', undefined],
+    ['somebody, and its time by us', [{ ...setBy('mintonce'), fieldsV1: { 'f:status': {} } }]],
+  ])('in words of %s is left: the other would take them back for ever', (_, managedFields) => {
+    const theirs = { ...READY, message: 'all declared projections are published' }
+    expect(withStatus(saidBy(managedFields, theirs), GOOD, NOW)).toBeUndefined()
+    // What is another thing is said, in our words.
+    for (const other of [{ status: 'False' }, { reason: 'SourceRejected' }, { observedGeneration: 2 }]) {
+      const next = withStatus(saidBy(managedFields, { ...theirs, ...other }), GOOD, NOW)
+      expect(next?.status?.conditions).toMatchObject([{ reason: 'Projected', message: 'published' }])
+    }
   })
 
   test('that has seen an older generation is written, be it the same for the rest', () => {

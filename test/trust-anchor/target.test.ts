@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Declaration } from '../../src/trust-anchor/declaration.ts'
 import type { Anything } from '../contract/kube.ts'
 import {
   type AnchorPlace,
@@ -205,8 +206,25 @@ describe('a Secret that stands in its place', () => {
   const FORGED: readonly (readonly [string, object])[] = [
     ['with our labels and annotations and no owner', { metadata: MARKS }],
     [
-      'with our marks and an owner of another name',
-      { metadata: { ...MARKS, ownerReferences: [ownerOf('TenantProjection', 'another')] } },
+      'with an owner of another name and no mark',
+      { metadata: { ownerReferences: [ownerOf('TenantProjection', 'another')] } },
+    ],
+    [
+      'with an owner of another name and our marks, of a source elsewhere',
+      {
+        metadata: {
+          ...MARKS,
+          annotations: { 'internal.cozystack.io/ca-cert-source': 'tenant-b/x' },
+          ownerReferences: [ownerOf('TenantProjection', 'another')],
+        },
+      },
+    ],
+    [
+      'with an owner of another name and our marks, and of another type',
+      {
+        type: 'kubernetes.io/tls',
+        metadata: { ...MARKS, ownerReferences: [ownerOf('TenantProjection', 'another')] },
+      },
     ],
     [
       'with our marks and an owner of another kind',
@@ -296,6 +314,67 @@ describe('a Secret that stands in its place', () => {
   })
 })
 
+/** What one has published and no longer speaks for is nobody's: it must not keep out who does. */
+describe('a projection that another TenantProjection has left behind', () => {
+  const SECOND: Declaration = { leg: 'projection', namespace: TENANT, name: 'second' }
+  const RELEASE_LABEL = 'helm.toolkit.fluxcd.io/name'
+  const first = `${PROJECTIONS}/${SOURCE}`
+
+  const takesOver = async () => {
+    const { uid } = (await place.target()).metadata
+    await place.secret({ name: 'second-ca', data: { 'ca.crt': AUTHORITIES.second } })
+    const second = await place.projection({
+      name: 'second',
+      projections: [{ ...ENTRY, sourceSecretName: 'second-ca' }],
+    })
+    expect(await place.reconcile(SECOND)).toMatchObject({ reason: 'Projected', wrote: true })
+    const { metadata } = await place.target()
+    expect(metadata.uid).toBe(uid)
+    expect(metadata.ownerReferences).toMatchObject([{ name: 'second', uid: second.metadata.uid }])
+    expect(metadata.ownerReferences).toHaveLength(1)
+    expect(await place.published()).toEqual({ 'ca.crt': AUTHORITIES.second })
+    expect(await place.reconcile(SECOND)).toMatchObject({ reason: 'Projected', wrote: false })
+    expect(place.events).toEqual([])
+  }
+
+  test('which is of another release now is taken over, and the one of that release is another', async () => {
+    await published()
+    await place.admin.change(first, ({ metadata }) => {
+      metadata.labels[RELEASE_LABEL] = 'postgres-new'
+    })
+    await place.reconcile()
+    await takesOver()
+    expect(await place.reconcile()).toMatchObject({ reason: 'Projected', wrote: false })
+    const { data, metadata } = await place.admin.get(`${SECRETS}/postgres-new.tenant-ca`)
+    expect([data, metadata.ownerReferences[0].name]).toEqual([
+      { 'ca.crt': encode(AUTHORITIES.first) },
+      SOURCE,
+    ])
+  })
+
+  test('which is on its way out and held up is taken over', async () => {
+    await published()
+    await place.admin.change(first, ({ metadata }) => {
+      metadata.finalizers = ['example.org/wait']
+    })
+    await place.admin.remove(first)
+    await takesOver()
+  })
+
+  test('which is gone is taken over, before the garbage collector comes', async () => {
+    const left = { ...MARKS, ownerReferences: [ownerOf('TenantProjection', 'before')] }
+    await place.secret({ name: TARGET, data: { 'ca.crt': AUTHORITIES.first }, metadata: left })
+    await takesOver()
+  })
+
+  test('which still speaks for the release is not: both are contested', async () => {
+    const before = await published()
+    await place.projection({ name: 'second' })
+    expect(await place.reason(SECOND)).toBe('ReleaseContested')
+    expect(await place.target()).toEqual(before)
+  })
+})
+
 describe('a projection that is being deleted', () => {
   test('is waited for, without an Event and without an end of it', async () => {
     await published()
@@ -337,51 +416,6 @@ describe('a projection that is being deleted', () => {
       spec.projections = []
     })
     expect(await place.reconcile()).toMatchObject({ reason: 'Projected', wrote: false })
-  })
-})
-
-describe('a source that is the projection itself', () => {
-  const itself = (options: object) =>
-    Promise.all([
-      place.secret({ name: TARGET, ...options }),
-      place.projection({ projections: [{ ...ENTRY, sourceSecretName: TARGET }] }),
-    ])
-
-  test('and holds a key, under whatever name, is an accident', async () => {
-    const [before] = await itself({ data: { 'ca.crt': AUTHORITIES.first, other: `x${PRIVATE_KEY}` } })
-    expect(await place.reconcile()).toMatchObject({
-      ready: false,
-      reason: 'CanonicalNameOccupied',
-      wrote: false,
-    })
-    expect(await place.target()).toEqual(before)
-    expect(place.reasons()).toEqual(['CACertCanonicalNameOccupied'])
-  })
-
-  test('and is as it should be counts as published', async () => {
-    const [before] = await itself({
-      data: { 'ca.crt': AUTHORITIES.first },
-      metadata: { labels: MARKS.labels },
-    })
-    expect(await place.reconcile()).toMatchObject({ ready: true, reason: 'Projected', wrote: false })
-    expect(await place.target()).toEqual(before)
-    expect(place.events).toEqual([])
-  })
-
-  test('and is not as it should be counts as published, and says in what', async () => {
-    await itself({ type: 'kubernetes.io/tls', data: { 'tls.crt': AUTHORITIES.leaf, 'tls.key': '' } })
-    expect(await place.reason()).toBe('Projected')
-    expect(place.events).toMatchObject([
-      { reason: 'CACertCanonicalNameContract', regarding: { name: TARGET } },
-    ])
-    expect(place.events[0]?.note).toContain(
-      'its type is not Opaque; and its key ca.crt holds no certificates alone; and it has 2 other keys; and it lacks the label internal.cozystack.io/tenant-ca',
-    )
-  })
-
-  test('and is not there is waited for', async () => {
-    await place.projection({ projections: [{ ...ENTRY, sourceSecretName: TARGET }] })
-    expect(await place.reason()).toBe('SourceNotFound')
   })
 })
 

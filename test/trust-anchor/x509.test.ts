@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { factsOf } from '../../src/trust-anchor/certificate-fields.ts'
 import { childrenOf, oneElement } from '../../src/trust-anchor/der.ts'
 import { certificateReader } from '../../src/trust-anchor/x509.ts'
+import { element } from './element.ts'
 import { makeCertificates } from './made.ts'
 import { certificateOf, derOf } from './values.ts'
 
@@ -34,12 +35,6 @@ const changed = (at: number, ...bytes: readonly number[]): Buffer => {
   copy.set(bytes, at)
   return copy
 }
-const element = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
-  const content = Buffer.concat(contents)
-  const { length: size } = content
-  const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255]
-  return Buffer.concat([Buffer.from([tag, ...length]), content])
-}
 /** `toBeSigned`, algorithm and signature of the certificate, which is longer than 255 bytes as they are. */
 const toBeSigned = rsa.subarray(4, 8 + rsa.readUInt16BE(6))
 const algorithm = rsa.subarray(4 + toBeSigned.length, 4 + toBeSigned.length + 15)
@@ -69,6 +64,8 @@ const BITS = Buffer.from([0, 1])
 /** Without version and extensions, which are the first and the last of what is signed. */
 const firstVersion = (...more: readonly Buffer[]): Buffer =>
   element(0x30, element(0x30, toBeSigned.subarray(9, -LISTED.length), ...more), algorithm, signature)
+const signedBy = (bytes: Uint8Array): Buffer =>
+  element(0x30, toBeSigned, algorithm, element(3, Buffer.from([0]), bytes))
 const END_OF_CONTENTS = Buffer.from([0, 0])
 
 test('who says in so many words to be no authority is none', () => {
@@ -110,6 +107,7 @@ describe('what is not exactly one certificate in DER', () => {
     ['a length over the end', changed(2, 0x7f)],
     ['a part more', element(0x30, toBeSigned, algorithm, signature, Buffer.from([5, 0]))],
     ['no signature', element(0x30, toBeSigned, algorithm)],
+    ['a signature longer than any', signedBy(Buffer.alloc(49_857))],
     ['a signature that is no BIT STRING', element(0x30, toBeSigned, algorithm, Buffer.from([4, 1, 0]))],
     [
       'another algorithm outside than inside',
@@ -175,6 +173,8 @@ describe('what is not exactly one certificate in DER', () => {
 
   test.each<readonly [string, Uint8Array]>([
     ['of the first version', firstVersion()],
+    // SLH-DSA-SHA2-256f: FIPS 205, table 2.
+    ['with the longest signature', signedBy(Buffer.alloc(49_856))],
     ['without extensions', replaced(LISTED, Buffer.alloc(0))],
     [
       'with unique identifiers',
