@@ -16,7 +16,8 @@ WORKDIR /app
 # The bundle is all there is: package.json only says that it is made of modules.
 COPY package.json LICENSE ./
 COPY --from=build /src/dist dist
-ENV NODE_ENV=production PORT=8080
+# In 256Mi Node makes do with so little space for new objects that a mint costs a seventh more: docs/performance.md.
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8 PORT=8080
 EXPOSE 8080
 # By number, so that the kubelet can see that it is not root.
 USER 65532:65532

@@ -24,12 +24,24 @@ const TASKS = {
   sweep: 'mintonce',
 }
 
+interface Sweeps {
+  readonly releases: number
+  readonly rounds: number
+}
+
+type Samples = Readonly<Record<keyof typeof TASKS, readonly SweepSample[]>>
+
 /** Sweeps over as many releases with nothing to do, each in a process of its own, beside one that lists the same. */
-export async function sweeps(
-  name: string,
-  api: ApiServer,
-  { releases, rounds }: { readonly releases: number; readonly rounds: number },
-): Promise<void> {
+export async function sweeps(name: string, api: ApiServer, how: Sweeps): Promise<void> {
+  const samples = await sweepSamples(api, how)
+  console.log(`\na sweep over ${how.releases} releases with ${USERS.length} accounts each, ${name}`)
+  for (const task of ['list', 'keep', 'sweep'] as const) {
+    console.log(line(TASKS[task], samples[task], samples.list))
+  }
+}
+
+/** The same, for whoever shows it in another way. Throws when a sweep has seen something else, or written. */
+export async function sweepSamples(api: ApiServer, { releases, rounds }: Sweeps): Promise<Samples> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-sweep.'))
   try {
     const program = join(folder, 'sweep.mjs')
@@ -56,13 +68,10 @@ export async function sweeps(
         if (round >= 0) samples[task].push(sample)
       }
     }
-    console.log(`\na sweep over ${releases} releases with ${USERS.length} accounts each, ${name}`)
-    for (const task of ['list', 'keep', 'sweep'] as const) {
-      console.log(line(TASKS[task], samples[task], samples.list))
-    }
     // Anything else would be a figure about something else.
     const { report } = samples.sweep[0] ?? {}
     if (report?.releases !== releases || report.synced > 0) throw new Error(JSON.stringify(report))
+    return samples
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -98,7 +107,12 @@ async function createMany(api: ApiServer, releases: number): Promise<void> {
   })
 }
 
-const secretOf = (release: { readonly name: string; readonly uid: string }, name: string, user: string) => ({
+/** An account Secret as an adoption leaves it. */
+export const secretOf = (
+  release: { readonly name: string; readonly uid: string },
+  name: string,
+  user: string,
+) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   type: 'kubernetes.io/basic-auth',

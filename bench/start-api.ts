@@ -10,6 +10,7 @@ import type { Fetch } from '../src/core/deps.ts'
 import { exampleFunction, exampleTenant, exampleUsers, TENANT } from '../src/sandbox/example.ts'
 import { createSandbox } from '../src/sandbox/sandbox.ts'
 import { shippedRoles } from '../test/contract/backends/manifests.ts'
+import { adminOf } from '../test/contract/kube.ts'
 import { createAuthority, type KeyPair } from '../test/control-plane/certificates.ts'
 
 /** What a process is told of the API server, and who calls it. */
@@ -35,6 +36,10 @@ export interface StartApi {
   readonly readStored: () => Promise<string>
   /** `METHOD /path` of every call so far. */
   readonly calls: readonly string[]
+  /** Users of the same application, for whoever mints a lot. */
+  readonly addUsers: (names: readonly string[]) => Promise<void>
+  /** Events are never listed here, and would only fill the memory of who serves them. */
+  readonly forgetEvents: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -75,6 +80,11 @@ export async function startApi(): Promise<StartApi> {
     credential: CREDENTIAL,
     readStored: () => storedIn(sandbox.admin),
     calls,
+    addUsers: (names) => addUsers(sandbox.admin, names),
+    forgetEvents: async () => {
+      const path = `/apis/events.k8s.io/v1/namespaces/${TENANT}/events`
+      await adminOf(sandbox.admin).remove(path)
+    },
     stop: async () => {
       await Promise.all(servers.map(close))
       await rm(folder, { recursive: true })
@@ -95,6 +105,13 @@ const counting =
     calls.push(`${request.method} ${new URL(request.url).pathname}`)
     return fetch(request)
   }
+
+async function addUsers(admin: Fetch, names: readonly string[]): Promise<void> {
+  const path = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${TENANT}/helmreleases/postgres-orders`
+  await adminOf(admin).change(path, ({ spec }) => {
+    for (const name of names) spec.values.users[name] = {}
+  })
+}
 
 async function storedIn(admin: Fetch): Promise<string> {
   const path = `/api/v1/namespaces/${TENANT}/secrets/${CREDENTIAL}.account`

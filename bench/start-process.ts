@@ -13,6 +13,8 @@ export interface Sample {
 }
 
 export interface Program {
+  /** Left out: this Node. */
+  readonly command?: string
   /** Of `node`: options, then the file. */
   readonly args: readonly string[]
   /** All of its environment. */
@@ -29,12 +31,12 @@ interface Measured<T> {
  * Throws when the program ends earlier, with what it has printed. Needs Linux: `/proc` knows what a process has used.
  */
 export async function measureProcess<T>(
-  { args, env = {} }: Program,
+  { command = process.execPath, args, env = {} }: Program,
   ready: RegExp,
   work: (found: string) => T | Promise<T>,
 ): Promise<Measured<T>> {
   const start = performance.now()
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')
   const hangs = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)
   try {

@@ -23,18 +23,39 @@ export async function startNothing(): Promise<Sample> {
 
 /** The bare script until it has printed its password. */
 export async function mintBare(api: StartApi, start: Start): Promise<Sample & { readonly password: string }> {
-  const { url, caFile, tokenFile } = start.secure ? api.secure : api.plain
-  const env = {
-    ...start.env,
-    URL: url,
-    CA_FILE: caFile,
-    TOKEN_FILE: tokenFile,
-    CALLER_TOKEN: api.callerToken,
-    NAMESPACE: api.namespace,
-    CREDENTIAL: api.credential,
-  }
-  const { sample, value } = await measureProcess({ ...start, env }, /password (\w+)\n/, (found) => found)
+  const program = bareOf(api, start)
+  const { sample, value } = await measureProcess(program, /password (\w+)\n/, (found) => found)
   return { ...sample, password: value }
+}
+
+/** The bare script as a server, until it has answered one request, sent as soon as it listens. */
+export async function serveBare(
+  api: StartApi,
+  start: Start,
+): Promise<Sample & { readonly password: string }> {
+  const { certFile, keyFile } = api.serving
+  const tls = start.secure ? { CERT_FILE: certFile, KEY_FILE: keyFile } : {}
+  const program = bareOf(api, { ...start, env: { ...start.env, ...tls, SERVE: 'yes' } })
+  const { sample, value } = await measureProcess(program, LISTENING, (port) =>
+    call(api, start, { port, method: 'POST', path: '/' }),
+  )
+  return { ...sample, password: JSON.parse(value).status.password }
+}
+
+function bareOf(api: StartApi, start: Start): Program {
+  const { url, caFile, tokenFile } = start.secure ? api.secure : api.plain
+  return {
+    ...start,
+    env: {
+      ...start.env,
+      URL: url,
+      CA_FILE: caFile,
+      TOKEN_FILE: tokenFile,
+      CALLER_TOKEN: api.callerToken,
+      NAMESPACE: api.namespace,
+      CREDENTIAL: api.credential,
+    },
+  }
 }
 
 /** The function until it has answered one `GET /livez`, sent as soon as it listens. */
@@ -86,7 +107,11 @@ interface Call {
 }
 
 /** On a connection of its own. Answers the body; throws when the status says that it failed. */
-function call({ ca, callerToken }: StartApi, { secure = false }: Start, { port, ...options }: Call) {
+export function call(
+  { ca, callerToken }: StartApi,
+  { secure = false }: Pick<Start, 'secure'>,
+  { port, ...options }: Call,
+) {
   const headers = { authorization: `Bearer ${callerToken}` }
   const send = secure ? httpsRequest : httpRequest
   return new Promise<string>((resolve, reject) => {

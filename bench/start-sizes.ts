@@ -3,32 +3,47 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 /** A static import as esbuild writes it when it minifies; a dynamic one has a parenthesis. */
-const STATIC_IMPORT = /(?:from|import)"\.\/([^"]+\.js)"/g
+const STATIC_IMPORT = /(?:from|import)"(\.{1,2}\/[^"]+\.js)"/g
+const ANY_IMPORT = /(?:from|import\(?)"(\.{1,2}\/[^"]+\.js)"/g
+
+/** Bytes, of so many files, each compressed by itself. */
+export interface Size {
+  readonly files: number
+  readonly raw: number
+  readonly gzipped: number
+}
+
+/** Of a file and all that it imports before it runs; with `lazy`, of what it may import later as well. */
+export async function sizeLoadedBy(dist: string, entry: string, lazy = false): Promise<Size> {
+  const loaded = new Set([entry])
+  for (const name of loaded) {
+    const source = await readFile(join(dist, name), 'utf8')
+    for (const [, path = ''] of source.matchAll(lazy ? ANY_IMPORT : STATIC_IMPORT))
+      loaded.add(join(name, '..', path))
+  }
+  return sizeOf(dist, [...loaded])
+}
 
 /** What a start loads, the worker, and each file by itself: raw and compressed. */
 export async function showSizes(dist: string): Promise<void> {
   const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js'))
-  const loaded = await loadedBy(dist, 'node.js')
-  await show(dist, `what a start loads, ${loaded.length} files`, loaded)
-  await show(dist, 'the worker', ['worker.js'])
-  for (const name of names.sort()) await show(dist, `dist/${name}`, [name])
+  const loaded = await sizeLoadedBy(dist, 'node.js')
+  show(`what a start loads, ${loaded.files} files`, loaded)
+  show('the worker', await sizeOf(dist, ['worker.js']))
+  for (const name of names.sort()) show(`dist/${name}`, await sizeOf(dist, [name]))
 }
 
-/** A file and all that it imports before it runs. */
-async function loadedBy(dist: string, entry: string): Promise<readonly string[]> {
-  const loaded = new Set([entry])
-  for (const name of loaded) {
-    const source = await readFile(join(dist, name), 'utf8')
-    for (const [, path = ''] of source.matchAll(STATIC_IMPORT)) loaded.add(join(name, '..', path))
-  }
-  return [...loaded]
-}
-
-async function show(dist: string, title: string, names: readonly string[]): Promise<void> {
+async function sizeOf(dist: string, names: readonly string[]): Promise<Size> {
   const files = await Promise.all(names.map((name) => readFile(join(dist, name))))
   const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0)
-  const raw = sum(files.map((file) => file.length))
-  const gzipped = sum(files.map((file) => gzipSync(file).length))
+  return {
+    files: names.length,
+    raw: sum(files.map((file) => file.length)),
+    gzipped: sum(files.map((file) => gzipSync(file).length)),
+  }
+}
+
+function show(title: string, { raw, gzipped }: Size): void {
   console.log(`${title.padEnd(44)} ${kib(raw)}   gzip ${kib(gzipped)}`)
 }
 

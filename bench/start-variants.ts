@@ -49,10 +49,11 @@ export async function buildVariants(): Promise<Variants> {
   }
 }
 
-export async function buildBare(folder: string): Promise<string> {
-  const outfile = join(folder, 'bare-mint.cjs')
+/** As CommonJS, which costs less than anything else, or as what an `import` costs. */
+export async function buildBare(folder: string, format: 'cjs' | 'esm' = 'cjs'): Promise<string> {
+  const outfile = join(folder, `bare-mint.${format === 'cjs' ? 'cjs' : 'mjs'}`)
   const entryPoints = [join(import.meta.dirname, 'bare-mint.ts')]
-  await build({ entryPoints, outfile, bundle: true, format: 'cjs', platform: 'node', minify: true })
+  await build({ entryPoints, outfile, bundle: true, format, platform: 'node', minify: true })
   return outfile
 }
 

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { GROUP } from '../../test/cluster/aggregated.ts'
+import { registerApiService, SERVICE_HOST } from '../../test/cluster/api-service.ts'
+import { FUNCTION } from '../../test/contract/backends/api-server.ts'
+import { backendOf } from '../../test/contract/backends/node-process.ts'
+import { createTenant } from '../../test/contract/tenant.ts'
+
+import { startEntry } from '../../test/helpers/entry.ts'
+import { mintBare } from '../bare-calls.ts'
+import { createBareClient } from '../bare-client.ts'
+import { interleaved, median, timed } from '../figures.ts'
+import { administrator } from './caller.ts'
+import { type Context, SETTINGS } from './context.ts'
+import { PAUSE_MS } from './mint.ts'
+import { compared, figure, type Row, rounded } from './row.ts'
+
+const ROUNDS = 300
+const EMPTY_GROUP = 'empty.bench.example'
+const EMPTY = { namespace: FUNCTION.namespace, name: 'empty' }
+const CREDENTIAL = 'postgres-orders.web'
+
+/** A mint that kube-apiserver forwards, beside the calls and a request that it forwards to somebody who does nothing. */
+export const aggregated: Row = {
+  name: 'aggregated',
+  run: async (context) => {
+    const { forwarded, empty, raw, direct } = await prepare(context)
+    for (let times = 0; times < 10; times += 1) await forwarded()
+    const samples = await interleaved(
+      {
+        forwarded: () => timed(forwarded),
+        floor: async () => (await timed(raw)) + (await timed(empty)),
+        empty: () => timed(empty),
+        direct: () => timed(direct),
+      },
+      { rounds: context.rounds(ROUNDS), warmUp: context.rounds(60), pauseMs: PAUSE_MS },
+    )
+    return [
+      compared({
+        what: 'mint through the aggregation layer, p50',
+        floor: 'its calls, raw, and a request forwarded to an empty handler',
+        ours: samples.forwarded,
+        beside: samples.floor,
+        atMost: 1.15,
+        stoppedBy: `the hash; a request to an empty handler alone takes ${rounded(median(samples.empty))} ms`,
+      }),
+      compared({
+        what: 'mint through the aggregation layer, p99',
+        floor: 'the same',
+        ours: samples.forwarded,
+        beside: samples.floor,
+        share: 0.99,
+      }),
+      { what: 'a request forwarded to an empty handler', ours: figure(samples.empty, 'ms') },
+      { what: 'the same to the handler itself', ours: figure(samples.direct, 'ms') },
+    ]
+  },
+}
+
+async function prepare(context: Context) {
+  const api = await context.api()
+  const { plane } = api
+  const { certFile, keyFile } = await plane.serverCertificateFor([
+    SERVICE_HOST,
+    `${EMPTY.name}.${EMPTY.namespace}.svc`,
+    '127.0.0.1',
+    'localhost',
+  ])
+  const entry = await startEntry(
+    api,
+    {
+      ...SETTINGS,
+      MINTONCE_API_GROUP: GROUP,
+      MINTONCE_TLS_CERT_FILE: certFile,
+      MINTONCE_TLS_KEY_FILE: keyFile,
+      MINTONCE_FRONT_PROXY: 'on',
+    },
+    join(context.dist, 'node.js'),
+  )
+  context.atEnd(entry.stop)
+  const nothing = await startNothing(certFile, keyFile)
+  context.atEnd(nothing.stop)
+  await registerApiService(plane, entry.port, GROUP)
+  await registerApiService(plane, nothing.port, EMPTY_GROUP, EMPTY)
+
+  const { namespace, release } = await createTenant(backendOf(api, entry))
+  await plane.apply([administrator(namespace)])
+  await release('Postgres', 'orders', { users: { web: {} } })
+  const bare = await context.bare()
+  const token = await plane.tokenOf(namespace, 'admin')
+  const caller = createBareClient({ url: plane.url, ca: plane.ca, token })
+  const directly = createBareClient({ url: `https://127.0.0.1:${nothing.port}`, ca: plane.ca, token })
+  const pathIn = (group: string) =>
+    `/apis/${group}/v1alpha1/namespaces/${namespace}/credentials/${CREDENTIAL}/mint`
+  return {
+    forwarded: () => caller('POST', pathIn(GROUP)),
+    empty: () => caller('POST', pathIn(EMPTY_GROUP)),
+    direct: () => directly('POST', pathIn(EMPTY_GROUP)),
+    raw: () =>
+      mintBare(bare, {
+        namespace,
+        release: 'postgres-orders',
+        credential: CREDENTIAL,
+        group: GROUP,
+        caller: { username: `system:serviceaccount:${namespace}:admin`, groups: groupsIn(namespace) },
+      }),
+  }
+}
+
+const groupsIn = (namespace: string) => [
+  'system:serviceaccounts',
+  `system:serviceaccounts:${namespace}`,
+  'system:authenticated',
+]
+
+/** An aggregated API server that has read a request, and answers as little as it can. */
+async function startNothing(certFile: string, keyFile: string) {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)])
+  const server = createServer({ cert, key }, async (asked, outgoing) => {
+    await text(asked)
+    outgoing.setHeader('content-type', 'application/json')
+    outgoing.end('{}')
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

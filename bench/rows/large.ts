@@ -1,0 +1,140 @@
+import { join } from 'node:path'
+import { inTurns } from '../../src/core/in-turns.ts'
+import { backendOf } from '../../test/contract/backends/node-process.ts'
+import { createTenant, type Tenant } from '../../test/contract/tenant.ts'
+import { startEntry } from '../../test/helpers/entry.ts'
+import { type BareSend, createBareClient } from '../bare-client.ts'
+import { interleaved, median, timed } from '../figures.ts'
+import { secretOf } from '../in-step-sweep.ts'
+import { type Context, SETTINGS } from './context.ts'
+import { residentOf } from './memory.ts'
+import { PAUSE_MS } from './mint.ts'
+import { compared, type Finding, type Row, rounded } from './row.ts'
+
+const FEW = 10
+const SOME = 1000
+const MANY = 10_000
+const QUICK_SOME = 100
+const QUICK_MANY = 300
+const AT_ONCE = 16
+const PAGE = 500
+const ROUNDS = 200
+const LIST_ROUNDS = 7
+const CREDENTIAL = 'postgres-orders.web'
+
+interface Place {
+  readonly tenant: Tenant
+  /** As its administrator, of the function. */
+  readonly send: BareSend
+  /** Account Secrets in the namespace. */
+  readonly count: number
+}
+
+/** Namespaces with few account Secrets and with a lot of them. */
+export const large: Row = {
+  name: 'large',
+  run: async (context) => {
+    const api = await context.api()
+    const entry = await startEntry(api, SETTINGS, join(context.dist, 'node.js'))
+    context.atEnd(entry.stop)
+    const backend = backendOf(api, entry)
+    const place = async (count: number): Promise<Place> => {
+      const tenant = await createTenant(backend)
+      await fillUp(tenant, count)
+      const send = createBareClient({
+        url: `http://127.0.0.1:${entry.port}`,
+        token: tenant.tokens.admin,
+      })
+      return { tenant, send, count }
+    }
+    const few = await place(FEW)
+    const some = await place(context.isQuick ? QUICK_SOME : SOME)
+    const many = await place(context.isQuick ? QUICK_MANY : MANY)
+    return [await mints(context, few, many), ...(await lists(context, some, many, entry.pid))]
+  },
+}
+
+/** A release with one account, and beside it as many account Secrets of another as it takes. */
+async function fillUp({ release, admin, namespace }: Tenant, count: number): Promise<void> {
+  await release('Postgres', 'orders', { users: { web: {} } })
+  const { metadata } = await release('Postgres', 'many', { users: {} })
+  const names = Array.from({ length: count - 1 }, (_, index) => `u${index}`)
+  await inTurns(names, AT_ONCE, async (user) => {
+    await admin.create(`/api/v1/namespaces/${namespace}/secrets`, secretOf(metadata, 'many', user))
+  })
+}
+
+async function mints(context: Context, few: Place, many: Place): Promise<Finding> {
+  const mintIn = ({ tenant, send }: Place) => send('POST', tenant.path(CREDENTIAL, 'mint'))
+  const samples = await interleaved(
+    { few: () => timed(() => mintIn(few)), many: () => timed(() => mintIn(many)) },
+    { rounds: context.rounds(ROUNDS), warmUp: context.rounds(60), pauseMs: PAUSE_MS },
+  )
+  return compared({
+    what: `mint among ${counted(many)} account Secrets`,
+    floor: `among ${counted(few)}`,
+    ours: samples.many,
+    beside: samples.few,
+    atMost: 1.1,
+  })
+}
+
+async function lists(context: Context, some: Place, many: Place, pid: number): Promise<readonly Finding[]> {
+  const bare = await context.bare()
+  const secrets = (at: Place) =>
+    pages(
+      bare,
+      `/api/v1/namespaces/${at.tenant.namespace}/secrets`,
+      'labelSelector=credentials.cozystack.io%2Faccount%3Dtrue&',
+    )
+  const credentials = (at: Place) => pages(at.send, at.tenant.path(''))
+  for (const at of [some, many]) await checkedList(at, credentials)
+  const samples = await interleaved(
+    {
+      ours: () => timed(() => credentials(many)),
+      raw: () => timed(() => secrets(many)),
+      some: () => timed(() => credentials(some)),
+    },
+    { rounds: context.rounds(LIST_ROUNDS) },
+  )
+  const paged = await residentOf(pid, 'VmHWM')
+  const perItem = (median(samples.ours) / many.count / (median(samples.some) / some.count)).toFixed(2)
+  return [
+    compared({
+      what: `list of ${counted(many)} in pages of ${PAGE}`,
+      floor: 'the same pages of Secrets, raw',
+      ours: samples.ours,
+      beside: samples.raw,
+    }),
+    {
+      what: `an item of it, beside an item of a list of ${counted(some)}`,
+      ours: `${perItem}×`,
+      goal: 'linear: ≤ 1.2×',
+      isMet: Number(perItem) <= 1.2,
+    },
+    {
+      what: `memory of the function at its highest, after ${samples.ours.length} such lists`,
+      ours: `${rounded(paged)} MiB`,
+    },
+  ]
+}
+
+/** A list that has missed some would be a quick one. */
+async function checkedList(at: Place, list: (at: Place) => Promise<number>): Promise<void> {
+  const found = await list(at)
+  if (found < at.count - 1) throw new Error(`listed ${found} of ${at.count}`)
+}
+
+/** All pages, one after the other. Answers how many items there were. */
+async function pages(send: BareSend, path: string, query = ''): Promise<number> {
+  let next = ''
+  let items = 0
+  do {
+    const page = await send('GET', `${path}?${query}limit=${PAGE}&continue=${encodeURIComponent(next)}`)
+    items += page.items.length
+    next = page.metadata.continue ?? ''
+  } while (next !== '')
+  return items
+}
+
+const counted = ({ count }: Place) => count.toLocaleString('en')

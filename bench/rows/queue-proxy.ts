@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { startQueueProxy } from '../../test/cluster/queue-proxy-process.ts'
+import { backendOf } from '../../test/contract/backends/node-process.ts'
+import { createTenant } from '../../test/contract/tenant.ts'
+import { freePorts } from '../../test/control-plane/ports.ts'
+import { startEntry } from '../../test/helpers/entry.ts'
+import { createBareClient } from '../bare-client.ts'
+import { interleaved, timed } from '../figures.ts'
+import { type Context, SETTINGS } from './context.ts'
+import { PAUSE_MS } from './mint.ts'
+import { compared, type Row } from './row.ts'
+
+const ROUNDS = 200
+const CREDENTIAL = 'postgres-orders.web'
+
+/** Knative's own sidecar between the caller and the function. */
+export const queueProxy: Row = {
+  name: 'queue-proxy',
+  run: async (context) => {
+    const { behind, directly } = await prepare(context)
+    const samples = await interleaved(
+      {
+        behind: () => timed(behind.mint),
+        directly: () => timed(directly.mint),
+        hopBehind: () => timed(behind.hop),
+        hop: () => timed(directly.hop),
+      },
+      { rounds: context.rounds(ROUNDS), warmUp: context.rounds(60), pauseMs: PAUSE_MS },
+    )
+    return [
+      compared({
+        what: "mint through Knative's queue-proxy",
+        floor: 'the same without it',
+        ours: samples.behind,
+        beside: samples.directly,
+      }),
+      compared({
+        what: '`GET /version` through it',
+        floor: 'the same without it',
+        ours: samples.hopBehind,
+        beside: samples.hop,
+      }),
+    ]
+  },
+}
+
+async function prepare(context: Context) {
+  const api = await context.api()
+  const [port = 0] = await freePorts(1)
+  const entry = await startEntry(api, { ...SETTINGS, PORT: String(port) }, join(context.dist, 'node.js'))
+  context.atEnd(entry.stop)
+  const queue = await startQueueProxy(port, api.plane.folder)
+  context.atEnd(queue.stop)
+  const tenant = await createTenant(backendOf(api, entry))
+  await tenant.release('Postgres', 'orders', { users: { web: {} } })
+  const callsTo = (url: string) => {
+    const send = createBareClient({ url, token: tenant.tokens.admin })
+    return {
+      mint: () => send('POST', tenant.path(CREDENTIAL, 'mint')),
+      hop: () => send('GET', '/version'),
+    }
+  }
+  return { behind: callsTo(queue.origin), directly: callsTo(`http://127.0.0.1:${port}`) }
+}
