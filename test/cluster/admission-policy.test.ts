@@ -1,5 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fetch } from '../../src/core/deps.ts'
 import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
@@ -42,6 +44,15 @@ describe('the function creates', () => {
   })
 })
 
+/** CEL has a budget, and a key is looked for in all of it. */
+test('the function creates and changes a CA of as much as a Secret holds', async () => {
+  const [root = ''] = rootCertificates
+  const full = tenantCa('full', `${root}\n`.repeat(Math.floor(2 ** 20 / (root.length + 1))))
+  expect(await asFunction('POST', SECRETS, full)).toMatchObject({ status: 201 })
+  const labelled = { ...full, metadata: { ...full.metadata, labels: { a: 'b' } } }
+  expect(await asFunction('PUT', `${SECRETS}/full.tenant-ca`, labelled)).toMatchObject({ status: 200 })
+})
+
 describe('the function does not create', () => {
   test.each([
     ['a token of another ServiceAccount', 'bait', TOKEN],
@@ -70,6 +81,18 @@ describe('the function does not create', () => {
     )
     expect(await asFunction('POST', SECRETS, more)).toMatchObject({ status: 422, message })
     expect(await asAnother('POST', `${SECRETS}?dryRun=All`, more)).toMatchObject({ status: 201 })
+  })
+
+  test.each(['', ' ', '  '])('a CA with a private key behind its certificates and "%s"', async (space) => {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const key = privateKey.export({ format: 'pem', type: 'pkcs8' })
+    const keyed = tenantCa('keyed', `${rootCertificates.join('\n')}\n${space}${key}`)
+    const message = expect.stringContaining(
+      'mintonce may write certificates only into a Secret named *.tenant-ca, and ca.crt of keyed.tenant-ca would hold a private key',
+    )
+    expect(await asFunction('POST', SECRETS, keyed)).toMatchObject({ status: 422, message })
+    expect(await asAdmin('GET', `${SECRETS}/keyed.tenant-ca`)).toMatchObject({ status: 404 })
+    expect(await asAnother('POST', `${SECRETS}?dryRun=All`, keyed)).toMatchObject({ status: 201 })
   })
 
   test('a CA as text that the API server encodes, beside which there is something else', async () => {
@@ -202,6 +225,11 @@ const secret = (name: string, type: string | undefined) => ({
     name.endsWith('.tenant-ca') && type === 'Opaque'
       ? { 'ca.crt': 'Y2E=' }
       : { username: 'd2Vi', password: 'b2xk' },
+})
+
+const tenantCa = (release: string, value: string) => ({
+  ...secret(`${release}.tenant-ca`, 'Opaque'),
+  data: { 'ca.crt': Buffer.from(value).toString('base64') },
 })
 
 interface Answer {

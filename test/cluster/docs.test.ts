@@ -225,6 +225,17 @@ describe('docs/upgrade-and-uninstall.md', () => {
     }
     await issueCertificate(plane)
   }
+  /** What docs/trust-anchor.md leaves of an overlay that nobody has any more, with somebody who may have CAs looked at. */
+  const publishCas = async () => {
+    for (const folder of ['deploy/trust-anchor', 'knative/eventing/trust-anchor-secrets']) {
+      await succeed(plane, ['apply', '--server-side', '-f', join(page.folder, folder, 'rbac.yaml')])
+    }
+    const may = ['--clusterrole=mintonce:trust-anchors-sync', '--group=platform']
+    await succeed(plane, ['create', 'clusterrolebinding', 'platform', ...may])
+    const CA = ['postgres-orders.tenant-ca', '-n', 'tenant-acme']
+    await succeed(plane, ['create', 'secret', 'generic', ...CA, '--from-literal=ca.crt=x'])
+    await succeed(plane, ['label', 'secret', ...CA, 'internal.cozystack.io/ca-cert-copy=true'])
+  }
   const serve = async () => {
     const tls = await plane.serverCertificateFor(['mintonce-apiserver.mintonce.svc'])
     const settings = { MINTONCE_DEFINITIONS_MAX_AGE_SECONDS: '0' }
@@ -343,11 +354,18 @@ describe('docs/upgrade-and-uninstall.md', () => {
 
   test('uninstalling: what the page says stays, and nothing else', async () => {
     await install()
+    await publishCas()
     const verifier = await storedVerifier(plane)
     const output = await page.run('Uninstalling')
     expect(output).toMatch(/^tenant-acme\ttenant-acme-admin$/m)
+    expect(output).toMatch(/^\tplatform$/m)
     expect(output).toMatch(/^tenant-acme +postgres-orders\.web\.account /m)
-    expect(await ours(plane, before)).toEqual(['Secret tenant-acme/postgres-orders.web.account'])
+    expect(output).toMatch(/^tenant-acme +postgres-orders\.tenant-ca /m)
+    expect((await ours(plane, before)).toSorted()).toEqual([
+      'ClusterRoleBinding platform',
+      'Secret tenant-acme/postgres-orders.tenant-ca',
+      'Secret tenant-acme/postgres-orders.web.account',
+    ])
     expect(await storedVerifier(plane)).toBe(verifier)
     expect(await blockOfPostgres(plane)).toBeDefined()
   })

@@ -131,6 +131,21 @@ describe('docs/restore.md', () => {
     expect(data).toEqual(before.data)
   })
 
+  test('published CAs without an owner are deleted, and nothing else is', async () => {
+    const path = `/api/v1/namespaces/${tenant.namespace}/secrets`
+    const labels = { 'internal.cozystack.io/ca-cert-copy': 'true' }
+    for (const [name, type] of [
+      ['postgres-orders.tenant-ca', 'Opaque'],
+      ['postgres-orders-tls', 'example.org/other'],
+    ]) {
+      await tenant.admin.create(path, { type, metadata: { name, labels } })
+    }
+    await page.run('Published CAs')
+    const { items } = await tenant.admin.get(path)
+    const names = items.map(({ metadata }: Anything) => metadata.name)
+    expect(names).toEqual(['postgres-orders-tls', 'postgres-orders.web.account'])
+  })
+
   test('all of it was run', () => {
     expect(page.left()).toEqual([])
   })
