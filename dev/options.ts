@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { ClusterOptions } from '../src/cli/command-line.ts'
+import type { ClusterOptions } from '../src/cli/cluster-options.ts'
 
 /** What stands behind the worker. */
 export type Options =

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { runAdopt } from './cli/adopt.ts'
 import { reach, servicesFor } from './cli/cluster.ts'
-import { type AdoptCommand, type ClusterOptions, type Command, parseCommandLine } from './cli/command-line.ts'
+import type { ClusterOptions } from './cli/cluster-options.ts'
+import { type AdoptCommand, type Command, parseCommandLine } from './cli/command-line.ts'
 import { runDefinitionCheck } from './cli/definition-check.ts'
 import { runDemo } from './cli/demo.ts'
 import { invitationOf } from './cli/dev.ts'
@@ -56,6 +57,10 @@ async function main(args: readonly string[]): Promise<number | undefined> {
       return (await adopt(command)) ? 0 : 1
     case 'definition-check':
       return checkDefinitions(command)
+    case 'convert': {
+      const { runConvert } = await import('./cli/convert.ts')
+      return runConvert(await readSettings(), command)
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { createIssuerFetch } from '../k8s/node-issuer.ts'
 import { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { createWebhookClient } from '../k8s/node-webhook.ts'
 import { createServices } from '../services.ts'
-import type { ClusterOptions } from './command-line.ts'
+import type { ClusterOptions } from './cluster-options.ts'
 import { createDeps } from './run-app.ts'
 
 /** The parts of the function for a command that calls the Kubernetes API itself. */

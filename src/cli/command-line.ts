@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util'
 import { isDnsLabel } from '../k8s/names.ts'
+import type { ClusterOptions } from './cluster-options.ts'
+import { type ConvertCommand, parseConvert } from './convert-command-line.ts'
 
 export type Command =
   | { readonly is: 'help' | 'version' | 'demo' }
   /** Without a cluster: the sandbox for `dev`, and for `sweep` the one that the process is a pod of. */
   | { readonly is: 'dev' | 'sweep'; readonly cluster: ClusterOptions | undefined }
   | ({ readonly is: 'adopt' } & AdoptCommand)
+  | ({ readonly is: 'convert' } & ConvertCommand)
   | {
       readonly is: 'definition-check'
       readonly files: readonly string[]
@@ -13,12 +16,6 @@ export type Command =
       readonly release: string | undefined
     }
   | { readonly is: 'mistake'; readonly message: string }
-
-/** Which cluster a command is about. Both undefined: the one that kubectl would take. */
-export interface ClusterOptions {
-  readonly path: string | undefined
-  readonly context: string | undefined
-}
 
 export interface AdoptCommand {
   readonly cluster: ClusterOptions
@@ -53,6 +50,7 @@ type Given = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositio
 
 /** The arguments after the program's name. Nothing here ends the process: a mistake is a value too. */
 export function parseCommandLine(args: readonly string[]): Command {
+  if (args[0] === 'convert') return parseConvert(splitKubeconfig(args.slice(1)))
   let given: Given
   try {
     given = parseArgs({ args: splitKubeconfig(args), options: OPTIONS, allowPositionals: true, strict: true })

@@ -1,4 +1,4 @@
-import { isObject, type Json, own, textAt } from '../core/json.ts'
+import { isObject, own, textAt } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import { applicationOf } from '../credentials/application.ts'
 import { nameAccounts } from '../credentials/declared.ts'
@@ -8,7 +8,8 @@ import { resolveDeclared } from '../definitions/resolve.ts'
 import type { CredentialRules } from '../definitions/rules.ts'
 import type { Webhooks } from '../definitions/webhook.ts'
 import { toStatus } from '../handlers/status.ts'
-import type { ApplicationDefinition, HelmRelease } from '../k8s/objects.ts'
+import type { HelmRelease } from '../k8s/objects.ts'
+import { definitionOf, type Found, metadataOf, readAll } from './definition-files.ts'
 import { tableOf } from './table.ts'
 
 interface DefinitionCheckOptions {
@@ -20,11 +21,6 @@ interface DefinitionCheckOptions {
   readonly hosts: Webhooks['hosts']
   readonly print: (text: string) => void
   readonly complain: (text: string) => void
-}
-
-interface Found {
-  readonly file: string
-  readonly object: Json
 }
 
 const NOT_ASKED = 'a check asks no webhook'
@@ -60,35 +56,6 @@ export async function runDefinitionCheck(options: DefinitionCheckOptions): Promi
 const nameOf = ({ object }: Found): string => JSON.stringify(textAt(object, 'metadata', 'name') ?? '')
 const kindOf = ({ object }: Found): string => textAt(object, 'spec', 'application', 'kind') ?? ''
 
-/** Objects of a kind in files, those of lists too. Undefined when a file cannot be read or holds none: it is said. */
-async function readAll(
-  { readDocuments, complain }: DefinitionCheckOptions,
-  files: readonly string[],
-  kind: string,
-): Promise<readonly Found[] | undefined> {
-  const found: Found[] = []
-  let isWhole = true
-  for (const file of files) {
-    const read = await readDocuments(file).catch((error: unknown) =>
-      error instanceof Error ? error.message : 'cannot be read',
-    )
-    const objects =
-      typeof read === 'string' ? [] : read.flatMap(itemsOf).filter((each) => own(each, 'kind') === kind)
-    if (objects.length === 0) {
-      isWhole = false
-      complain(`${file}: ${typeof read === 'string' ? read : `holds no ${kind}`}`)
-    }
-    found.push(...objects.map((object) => ({ file, object })))
-  }
-  return isWhole ? found : undefined
-}
-
-function itemsOf(document: unknown): readonly Json[] {
-  const items = own(document, 'items')
-  if (Array.isArray(items)) return items.filter(isObject)
-  return isObject(document) ? [document] : []
-}
-
 /** As the server keeps them: two that define one kind are both of no use. */
 async function definitionsOf(found: readonly Found[], hosts: Webhooks['hosts']): Promise<Definitions> {
   const { read } = createDefinitionLookup({
@@ -102,16 +69,6 @@ async function definitionsOf(found: readonly Found[], hosts: Webhooks['hosts']):
   if (!definitions.ok) throw new Error(definitions.failure.reason)
   return definitions.value
 }
-
-const definitionOf = (object: Json): ApplicationDefinition => {
-  const { metadata, spec } = object
-  return { metadata: metadataOf(metadata), spec: isObject(spec) ? spec : {} }
-}
-
-const metadataOf = (metadata: unknown) => ({
-  ...(isObject(metadata) ? metadata : {}),
-  name: textAt(metadata, 'name') ?? '',
-})
 
 async function problemWith(found: Found, { rulesFor }: Definitions): Promise<string | undefined> {
   if (kindOf(found) === '') return 'spec.application.kind: required'

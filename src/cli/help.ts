@@ -9,6 +9,16 @@ Usage:
   mintonce adopt [-n NAMESPACE | -A]       before a backup: mark account Secrets for the next releases of their names
                  [--release NAME]          (docs/restore.md), in the cluster that kubectl would take
                  [--dry-run] [-o table|json]
+  mintonce convert hook --definitions FILE...
+                 --platform-namespace NS   before the charts of a kind change: write account Secrets from the passwords
+                 [-n NAMESPACE]            that its applications have (docs/converting.md), as a Job does in its own
+                 [--concurrency N]         cluster, or with --kubeconfig
+                 [--dry-run] [-o table|json]
+  mintonce convert job                     after they have switched: take away what is left in the clear, and rotate what
+                 --platform-namespace NS   tenants could read; fails while a release is left out
+                 [--definitions FILE...]   for kinds whose definition has no block in the cluster
+                 [--deadline SECONDS]      for each release
+                 [-n NAMESPACE] [--concurrency N] [--dry-run] [-o table|json]
   mintonce definition check FILE...        read ApplicationDefinitions, YAML or JSON (- reads standard input), as the function
                  [--release FILE]          would, without a cluster; and show which accounts the HelmReleases in FILE have
   mintonce --version
@@ -24,7 +34,7 @@ Options:
   -h, --help
   --version
 
-dev and sweep read the same environment variables as the function that is deployed (PORT, MINTONCE_API_GROUP, ...: see README.md).
+dev, sweep and convert read the same environment variables as the function that is deployed (PORT, MINTONCE_API_GROUP, ...: see README.md).
 PORT=0 takes any port that is free.
 
 In a clone of the project, "npm run dev --" stands for "mintonce dev":

@@ -2,7 +2,7 @@ import { utf8 } from '../core/text.ts'
 
 /** What crypt(3) and its relatives share: an alphabet, and an order of bits that is not base64's. */
 
-const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+export const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** Bytes of a digest by their place, the highest first, and how many characters they make. */
 export type Group = readonly [high: number, middle: number, low: number, characters: number]

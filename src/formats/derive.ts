@@ -11,6 +11,11 @@ const READ_AS_ANOTHER_TYPE = /^(true|false|null|[+-]?\d+)$/i
 interface DeriveOptions {
   /** Set when the value reaches the chart as a Helm value. Required, so that no caller forgets it. */
   readonly valuesPath: string | undefined
+  /**
+   * Somebody has chosen the password: it may be so short that a value contains it by chance. Only for formats that are
+   * built in, which do not put it there.
+   */
+  readonly isChosen?: boolean
 }
 
 /**
@@ -22,13 +27,13 @@ export async function deriveStored(
   format: NamedFormat,
   input: FormatInput,
   deps: DeriveDeps,
-  { valuesPath }: DeriveOptions,
+  options: DeriveOptions,
 ): Promise<Result<string>> {
   const refused = fail({ reason: 'value_not_canonical', format: format.name })
   if (input.password === '' || !input.password.isWellFormed()) return refused
   const stored = await format.derive(input, deps)
   if (typeof stored !== 'string') return stored
-  const problem = problemOf(format, stored, input.password, valuesPath)
+  const problem = problemOf(format, stored, input.password, options)
   if (problem === undefined) return ok(stored)
   return format.refuse?.(problem) ?? refused
 }
@@ -38,12 +43,13 @@ function problemOf(
   { canonical, storesPlaintext }: NamedFormat,
   stored: string,
   password: string,
-  valuesPath: string | undefined,
+  { valuesPath, isChosen = false }: DeriveOptions,
 ): string | undefined {
   if (stored === '') return 'the value is empty'
   if (utf8(stored).length > MAX_STORED_BYTES) return `the value is longer than ${MAX_STORED_BYTES} bytes`
   if (!canonical.test(stored)) return 'the value is not what the format stores'
-  if (!storesPlaintext && disguises(password).some((each) => stored.includes(each)))
+  const mayContain = storesPlaintext || isChosen
+  if (!mayContain && disguises(password).some((each) => stored.includes(each)))
     return 'the value contains the password'
   if (valuesPath !== undefined && !isSafeInValues(stored)) return 'the value would change in Helm values'
   return undefined

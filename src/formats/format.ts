@@ -18,6 +18,11 @@ export interface Format {
   readonly canonical: RegExp
   /** Set when its values hold a character that Helm does not take as it is: such a format goes with no `valuesPath`. */
   readonly neverInValues?: true
+  /**
+   * Passwords that the engine takes for a value that it stores, and stores as they are: what logs in then is another
+   * password than this text.
+   */
+  readonly takenForStored?: RegExp
   readonly derive: (input: FormatInput, deps: Pick<Deps, 'randomBytes'>) => Promise<string>
 }
 

@@ -1,4 +1,7 @@
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import { toBase64, utf8 } from '../core/text.ts'
+import { passwordBytes } from './crypt64.ts'
 import type { Format } from './format.ts'
 
 const ITERATIONS = 4096
@@ -9,7 +12,8 @@ const KEY_BITS = 256
  * PostgreSQL's SCRAM verifier (RFC 5802, RFC 7677; `src/common/scram-common.c`):
  * `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, everything in padded standard base64. CloudNativePG and
  * PostgreSQL take a near-miss for a plaintext password, and the login then fails in silence.
- * SASLprep (RFC 4013) leaves ASCII as it is; other passwords are refused with a TypeError.
+ * The password goes through SASLprep (RFC 4013) where that allows it, and else as it is, as PostgreSQL and its clients do
+ * it (`pg_be_scram_build_secret`). A NUL, where C ends a text, is a TypeError.
  */
 export const scramSha256: Format = {
   name: 'scram-sha-256',
@@ -17,33 +21,30 @@ export const scramSha256: Format = {
   // The last character before the padding carries unused bits, which a canonical encoding leaves zero (RFC 4648, 3.5).
   canonical:
     /^SCRAM-SHA-256\$4096:[A-Za-z0-9+/]{21}[AQgw]==\$[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/,
+  // As `get_password_type` (`src/backend/libpq/crypt.c`) tells them, and some more: an exact parser would gain nothing.
+  takenForStored: /^(md5[0-9a-f]{32}$|SCRAM-SHA-256\$)/,
   async derive({ password }, { randomBytes }) {
-    if (!/^[\x20-\x7e]+$/.test(password))
-      throw new TypeError('scram-sha-256 takes printable ASCII passwords only')
+    const bytes = await preparedBytes(password)
     const salt = randomBytes(SALT_BYTES)
-    const salted = await pbkdf2(utf8(password), salt)
-    const storedKey = await crypto.subtle.digest('SHA-256', await hmac(salted, 'Client Key'))
-    const serverKey = await hmac(salted, 'Server Key')
-    const text = (bytes: ArrayBuffer) => toBase64(new Uint8Array(bytes))
-    return `SCRAM-SHA-256$${ITERATIONS}:${toBase64(salt)}$${text(storedKey)}:${text(serverKey)}`
+    const salted = await pbkdf2(bytes, salt)
+    // Not WebCrypto: each of these would go to another thread and back, which takes longer than they do.
+    const storedKey = sha256(hmac(sha256, salted, utf8('Client Key')))
+    const serverKey = hmac(sha256, salted, utf8('Server Key'))
+    return `SCRAM-SHA-256$${ITERATIONS}:${toBase64(salt)}$${toBase64(storedKey)}:${toBase64(serverKey)}`
   },
 }
 
-async function pbkdf2(
-  password: Uint8Array<ArrayBuffer>,
-  salt: Uint8Array<ArrayBuffer>,
-): Promise<ArrayBuffer> {
-  const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits'])
-  return crypto.subtle.deriveBits(
-    { name: 'PBKDF2', hash: 'SHA-256', salt, iterations: ITERATIONS },
-    key,
-    KEY_BITS,
-  )
+/** Those that are minted are ASCII, which is prepared already. */
+async function preparedBytes(password: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = passwordBytes(password, 'scram-sha-256')
+  if (bytes.length === 0) throw new TypeError('scram-sha-256 takes no empty password')
+  if (bytes.every((byte) => byte < 0x80)) return bytes
+  const { saslprep } = await import('./saslprep.ts')
+  return utf8(saslprep(password) ?? password)
 }
 
-async function hmac(key: ArrayBuffer, message: string): Promise<ArrayBuffer> {
-  const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, [
-    'sign',
-  ])
-  return crypto.subtle.sign('HMAC', imported, utf8(message))
+async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits'])
+  const how = { name: 'PBKDF2', hash: 'SHA-256', salt, iterations: ITERATIONS }
+  return new Uint8Array(await crypto.subtle.deriveBits(how, key, KEY_BITS))
 }

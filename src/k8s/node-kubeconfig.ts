@@ -31,6 +31,8 @@ export interface KubeconfigAccess {
   readonly namespace: string
   /** Has an exec plug-in run before there is a request to wait for it. Rejects as a request would. */
   readonly authenticate: () => Promise<void>
+  /** For a connection that is no request, such as a WebSocket. Rejects as a request would. */
+  readonly credentials: () => Promise<Credentials>
   readonly fetch: Fetch
 }
 
@@ -67,6 +69,10 @@ export async function openKubeconfig({
     namespace,
     authenticate: async () => {
       await credentialsOf(source, cluster)
+    },
+    credentials: async () => {
+      const { headers, tls } = await credentialsOf(source, cluster)
+      return { headers: { ...headers, ...more }, tls }
     },
     fetch: async (request) => {
       const { headers, tls } = await credentialsOf(source, cluster)

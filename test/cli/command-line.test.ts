@@ -13,6 +13,21 @@ const adopt = (more: object = {}) => ({
   ...more,
 })
 
+const convert = (more: object = {}) => ({
+  is: 'convert',
+  part: 'hook',
+  cluster: undefined,
+  definitions: ['a.yaml'],
+  platformNamespace: 'cozy-system',
+  namespace: undefined,
+  dryRun: false,
+  output: 'table',
+  concurrency: 8,
+  deadlineSeconds: 900,
+  ...more,
+})
+const HOOK = 'convert hook --platform-namespace cozy-system'
+
 test.each([
   ['', { is: 'help' }],
   ['--help', { is: 'help' }],
@@ -39,6 +54,26 @@ test.each([
     'definition check a.yaml b.yaml --release r.yaml',
     { is: 'definition-check', files: ['a.yaml', 'b.yaml'], release: 'r.yaml' },
   ],
+  ['convert -h', { is: 'help' }],
+  [`${HOOK} --definitions a.yaml`, convert()],
+  [`${HOOK} --definitions a.yaml b.yaml`, convert({ definitions: ['a.yaml', 'b.yaml'] })],
+  [`${HOOK} --definitions=- --definitions b.yaml`, convert({ definitions: ['-', 'b.yaml'] })],
+  [
+    `${HOOK} --definitions a.yaml -n tenant-acme --dry-run -o json --concurrency 32`,
+    convert({ namespace: 'tenant-acme', dryRun: true, output: 'json', concurrency: 32 }),
+  ],
+  [
+    `${HOOK} --kubeconfig /a/config --definitions a.yaml`,
+    convert({ cluster: { path: '/a/config', context: undefined } }),
+  ],
+  [
+    `${HOOK} --kubeconfig=/a/config --context kind --definitions a.yaml`,
+    convert({ cluster: { path: '/a/config', context: 'kind' } }),
+  ],
+  [
+    `${HOOK} --definitions a.yaml --kubeconfig`,
+    convert({ cluster: { path: undefined, context: undefined } }),
+  ],
   ['adopt --kubeconfig /a --context kind', adopt({ cluster: { path: '/a', context: 'kind' } })],
 ])('"mintonce %s" is understood', (line, expected) => {
   expect(parseCommandLine(line.split(' ').filter((word) => word !== ''))).toEqual(expected)
@@ -61,6 +96,18 @@ test.each([
   ['definition check', 'definition check needs a file'],
   ['definition check a.yaml --dry-run', 'definition check does not know --dry-run'],
   ['definition check a.yaml --kubeconfig', 'definition check does not know --kubeconfig'],
+  ['convert', 'convert has two parts: mintonce convert hook, mintonce convert job'],
+  ['convert back', 'convert has two parts: mintonce convert hook, mintonce convert job'],
+  [HOOK, 'convert hook needs --definitions FILE'],
+  [`${HOOK} a.yaml`, 'convert hook does not know what "a.yaml" is'],
+  ['convert hook --definitions a.yaml', 'convert hook needs --platform-namespace NAMESPACE'],
+  ['convert hook --definitions a.yaml --platform-namespace ../x', 'convert hook: "../x" is no name'],
+  [`${HOOK} --definitions a.yaml -n tenant.acme`, 'convert hook: "tenant.acme" is no name'],
+  [`${HOOK} --definitions a.yaml -o yaml`, 'convert hook prints as -o table or -o json'],
+  [`${HOOK} --definitions a.yaml --concurrency 0`, 'convert hook takes a --concurrency from 1 to 64'],
+  [`${HOOK} --definitions a.yaml --concurrency many`, 'convert hook takes a --concurrency from 1 to 64'],
+  [`${HOOK} --definitions a.yaml --deadline 5`, 'convert hook does not know --deadline'],
+  [`${HOOK} --definitions a.yaml --release x`, "Unknown option '--release'"],
   ['sweep --dry-run', 'sweep does not know --dry-run: it is for adopt'],
   ['dev -n tenant-acme', 'dev does not know --namespace: it is for adopt'],
   ['demo --kubeconfig', 'demo runs in a sandbox only: dev takes a kubeconfig'],

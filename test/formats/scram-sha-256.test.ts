@@ -28,12 +28,9 @@ test('agrees with another implementation on the longest and the oddest passwords
   }
 })
 
-test.each(['pässword', 'pass\u00adword', 'tab\t', 'line\n', 'nul\0', '\u007f', ''])(
-  'refuses %j, which SASLprep would change or forbid',
-  async (password) => {
-    await expect(derive(password)).rejects.toThrow(TypeError)
-  },
-)
+test.each(['nul\0', ''])('refuses %j, which no client could send', async (password) => {
+  await expect(derive(password)).rejects.toThrow(TypeError)
+})
 
 describe('a near-miss, which PostgreSQL or its operator takes for a plaintext password, does not match:', () => {
   test.each([
