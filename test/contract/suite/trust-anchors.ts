@@ -152,7 +152,12 @@ export function trustAnchors(context: Contract): void {
       const acme = await anchoring()
       const { status, body } = await acme.publish('nothing')
       expect([status, body.reason]).toEqual([404, 'NotFound'])
-      expect(body.details).toEqual({ name: 'nothing', group: GROUP, kind: 'tenantprojections' })
+      // The kind's own group, not that of the call.
+      expect(body.details).toEqual({
+        name: 'nothing',
+        group: 'internal.cozystack.io',
+        kind: 'tenantprojections',
+      })
       await acme.declare()
       await acme.leave()
       expect((await acme.publish(PROJECTION, { query: 'dryRun=All' })).status).toBe(400)
