@@ -18,7 +18,7 @@ import { startSandboxApiServer } from '../test/contract/backends/sandbox-api-ser
 import { adminOf } from '../test/contract/kube.ts'
 import { releaseOf } from '../test/contract/tenant.ts'
 import type { ConvertSample, ConvertTask } from './convert-process.ts'
-import { median, rotated } from './figures.ts'
+import { median, seeded, shuffled } from './figures.ts'
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
@@ -53,8 +53,9 @@ try {
 async function measure(name: string, api: ApiServer): Promise<void> {
   try {
     const samples: Record<Name, ConvertSample[]> = { raw: [], hook: [], again: [] }
+    const random = seeded()
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const does of rotated(['raw', 'hook'] as const, round)) {
+      for (const does of shuffled(['raw', 'hook'] as const, random)) {
         const namespace = `fleet-${round}-${does}`
         await createFleet(api, namespace)
         samples[does].push(await run(api, namespace, does))

@@ -14,10 +14,23 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** Each round begins with another: what has just run before it helps or hinders what is measured. */
-export function rotated<T>(items: readonly T[], round: number): readonly T[] {
-  const first = (round + 1) % items.length
-  return [...items.slice(first), ...items.slice(0, first)]
+/** Between 0 and 1, the same in each run: mulberry32, by Tommy Ettinger, in the public domain. */
+export function seeded(seed = 1): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** In any order: each item is put at any place among those before it. What has just run before it helps or hinders what is measured. */
+export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  return items.reduce<T[]>((order, item, index) => {
+    const place = Math.floor(random() * (index + 1))
+    return [...order.slice(0, place), item, ...order.slice(place)]
+  }, [])
 }
 
 interface Rounds {
@@ -28,15 +41,16 @@ interface Rounds {
   readonly pauseMs?: number
 }
 
-/** Does each of the tasks once in each round, and answers what they answered. */
+/** Does each of the tasks once in each round, in an order that changes, and answers what they answered. */
 export async function interleaved<Name extends string, Sample>(
   tasks: Readonly<Record<Name, () => Promise<Sample>>>,
   { rounds, warmUp = 1, pauseMs = 0 }: Rounds,
 ): Promise<Readonly<Record<Name, readonly Sample[]>>> {
   const names = Object.keys(tasks) as Name[]
   const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>
+  const random = seeded()
   for (let round = 0; round < warmUp + rounds; round += 1) {
-    for (const name of rotated(names, round)) {
+    for (const name of shuffled(names, random)) {
       const sample = await tasks[name]()
       if (round >= warmUp) samples[name].push(sample)
       if (pauseMs > 0) await sleep(pauseMs)

@@ -23,12 +23,17 @@ export interface InStepCluster {
   readonly ours: Tenant
   /** As the administrator. Throws on an answer that is no success. */
   readonly send: Send
+  /** Reviews that a server has answered with success so far, as kube-apiserver has counted them. */
+  readonly reviews: (server: ReviewServer) => Promise<number>
   /** As the function's own ServiceAccount. */
   readonly sendAsFunction: Send
   /** A request to the function, as the administrator of `ours`. */
   readonly call: (path: string) => Promise<string>
   readonly stop: () => Promise<void>
 }
+
+/** Whose webhooks they are: of `ours`, `empty` and `reading`. */
+type ReviewServer = 'mintonce' | 'allowing' | 'listing'
 
 export type Send = (method: string, path: string, body?: object) => Promise<unknown>
 
@@ -65,6 +70,7 @@ export async function startInStepCluster(): Promise<InStepCluster> {
     reading,
     ours,
     send: sender(api.admin),
+    reviews: async (server) => reviewsIn(await textOf(api.admin, '/metrics'), server),
     sendAsFunction,
     call: async (path) => {
       const headers = { Authorization: `Bearer ${ours.tokens.admin}` }
@@ -88,7 +94,13 @@ function onlyIn(plane: ControlPlane, name: string, namespace: string): Pick<Cont
     ...configuration,
     metadata: { name },
     ...('webhooks' in configuration && Array.isArray(configuration.webhooks)
-      ? { webhooks: configuration.webhooks.map((webhook) => ({ ...webhook, namespaceSelector })) }
+      ? {
+          webhooks: configuration.webhooks.map((webhook) => ({
+            ...webhook,
+            name: `${name}.${webhook.name}`,
+            namespaceSelector,
+          })),
+        }
       : {}),
   })
   return {
@@ -96,6 +108,15 @@ function onlyIn(plane: ControlPlane, name: string, namespace: string): Pick<Cont
     apply: (objects) =>
       typeof objects === 'string' ? plane.apply(objects) : plane.apply(objects.map(narrowed)),
   }
+}
+
+/** `apiserver_admission_webhook_request_total` (`k8s.io/apiserver/pkg/admission/metrics`) of the webhooks of a server. */
+function reviewsIn(metrics: string, server: ReviewServer): number {
+  const counter = new RegExp(
+    `^apiserver_admission_webhook_request_total\\{code="200",name="${server}\\..*rejected="false".*\\} (\\S+)$`,
+    'gm',
+  )
+  return [...metrics.matchAll(counter)].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 /** What any webhook costs: it reads the review and allows it. */
@@ -133,6 +154,13 @@ const administrator = (namespace: string) => ({
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
   subjects: [{ kind: 'ServiceAccount', name: 'admin', namespace }],
 })
+
+async function textOf(fetch: RealApiServer['admin'], path: string): Promise<string> {
+  const answer = await fetch(new Request(`https://kubernetes.default.svc${path}`))
+  const read = await answer.text()
+  if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${read}`)
+  return read
+}
 
 function sender(fetch: RealApiServer['admin']): Send {
   return async (method, path, body) => {

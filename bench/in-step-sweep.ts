@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,8 @@ import { inTurns } from '../src/core/in-turns.ts'
 import type { ApiServer } from '../test/contract/backends/api-server.ts'
 import { adminOf } from '../test/contract/kube.ts'
 import { releaseOf } from '../test/contract/tenant.ts'
-import { median } from './figures.ts'
+import { onProcessEnd } from '../test/control-plane/daemon.ts'
+import { interleaved, median } from './figures.ts'
 import type { SweepSample } from './sweep-process.ts'
 
 const NAMESPACE = 'tenant-many'
@@ -19,8 +21,8 @@ const STORED =
   'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU='
 
 const TASKS = {
-  list: 'the same lists, each page dropped',
-  keep: 'the same lists, all kept',
+  list: 'the same lists, raw, each page dropped',
+  keep: 'the same lists, raw, all kept',
   sweep: 'mintonce',
 }
 
@@ -43,6 +45,7 @@ export async function sweeps(name: string, api: ApiServer, how: Sweeps): Promise
 /** The same, for whoever shows it in another way. Throws when a sweep has seen something else, or written. */
 export async function sweepSamples(api: ApiServer, { releases, rounds }: Sweeps): Promise<Samples> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-sweep.'))
+  const forget = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }))
   try {
     const program = join(folder, 'sweep.mjs')
     const entryPoints = [join(import.meta.dirname, 'sweep-process.ts')]
@@ -61,19 +64,19 @@ export async function sweepSamples(api: ApiServer, { releases, rounds }: Sweeps)
       const { stdout } = await promisify(execFile)(process.execPath, [program], { env })
       return JSON.parse(stdout)
     }
-    const samples: Record<keyof typeof TASKS, SweepSample[]> = { list: [], keep: [], sweep: [] }
-    for (let round = -1; round < rounds; round += 1) {
-      for (const task of ['list', 'keep', 'sweep'] as const) {
-        const sample = await run(task)
-        if (round >= 0) samples[task].push(sample)
-      }
-    }
+    const samples = await interleaved(
+      { list: () => run('list'), keep: () => run('keep'), sweep: () => run('sweep') },
+      { rounds },
+    )
     // Anything else would be a figure about something else.
-    const { report } = samples.sweep[0] ?? {}
-    if (report?.releases !== releases || report.synced > 0) throw new Error(JSON.stringify(report))
+    const listed = samples.list.every(({ items }) => items === releases * (1 + USERS.length))
+    if (!listed) throw new Error(`listed ${samples.list.map(({ items }) => items)}`)
+    for (const { report } of samples.sweep)
+      if (report?.releases !== releases || report.synced > 0) throw new Error(JSON.stringify(report))
     return samples
   } finally {
     await rm(folder, { recursive: true })
+    forget()
   }
 }
 

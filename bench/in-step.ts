@@ -7,7 +7,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startRealApiServer } from '../test/contract/backends/real-api-server.ts'
 import { startSandboxApiServer } from '../test/contract/backends/sandbox-api-server.ts'
-import { rotated, show } from './figures.ts'
+import { seeded, show, shuffled } from './figures.ts'
 import { creates, type Group, prepareUpdates, syncs, updates } from './in-step-calls.ts'
 import { startInStepCluster } from './in-step-cluster.ts'
 import { sweeps } from './in-step-sweep.ts'
@@ -44,9 +44,10 @@ try {
 
 /** One after the other in each round. V8 compiles what has run a hundred times or so: the first rounds do not count. */
 async function measure({ title, rows }: Group, rounds: number): Promise<void> {
+  const random = seeded()
   const warmUp = Math.min(rounds, WARM_UP)
   for (let round = -warmUp; round < rounds; round += 1) {
-    for (const { run, samples } of rotated(rows, round + warmUp)) {
+    for (const { run, samples } of shuffled(rows, random)) {
       const ms = await run()
       if (round >= 0) samples.push(ms)
     }

@@ -13,7 +13,7 @@ interface Process {
 /** What a process has cost until now. */
 export const cpuOf = async (pid: number): Promise<number> => (await readProcess(pid)).cpuMs
 
-/** The same of all that this process, or what it has started, has started under a name. Zero when there is none. */
+/** The same of all that this process, or what it has started, has started under a name. Throws when there is none. */
 export async function cpuOfStarted(name: string): Promise<number> {
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)
   const found = new Map<number, Process>()
@@ -25,6 +25,7 @@ export async function cpuOfStarted(name: string): Promise<number> {
   const isOurs = (pid: number): boolean =>
     pid === process.pid || (found.has(pid) && isOurs(found.get(pid)?.parent ?? 0))
   const named = [...found].filter(([pid, each]) => each.name === name && isOurs(pid))
+  if (named.length === 0) throw new Error(`nothing that is called ${name} runs below this process`)
   return named.reduce((sum, [, { cpuMs }]) => sum + cpuMs, 0)
 }
 

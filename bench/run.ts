@@ -33,7 +33,7 @@ try {
     }
   }
 } finally {
-  await context.end()
+  problems.push(...(await context.end()))
 }
 if (isWhole && problems.length === 0) {
   const file = join(import.meta.dirname, 'results.md')

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
@@ -12,6 +13,7 @@ import { createSandbox } from '../src/sandbox/sandbox.ts'
 import { shippedRoles } from '../test/contract/backends/manifests.ts'
 import { adminOf } from '../test/contract/kube.ts'
 import { createAuthority, type KeyPair } from '../test/control-plane/certificates.ts'
+import { onProcessEnd } from '../test/control-plane/daemon.ts'
 
 /** What a process is told of the API server, and who calls it. */
 export interface Way {
@@ -59,6 +61,7 @@ export async function startApi(): Promise<StartApi> {
   sandbox.addToken(FUNCTION_TOKEN, { ...exampleFunction, audiences: ['api'] })
 
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-start.'))
+  const forget = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }))
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, FUNCTION_TOKEN)
   const authority = await createAuthority(folder, 'ca')
@@ -88,6 +91,7 @@ export async function startApi(): Promise<StartApi> {
     stop: async () => {
       await Promise.all(servers.map(close))
       await rm(folder, { recursive: true })
+      forget()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { onProcessEnd } from '../test/control-plane/daemon.ts'
 
 /** What a process has cost by the time that it had done what was asked of it. */
 export interface Sample {
@@ -37,6 +38,7 @@ export async function measureProcess<T>(
 ): Promise<Measured<T>> {
   const start = performance.now()
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const forget = onProcessEnd(() => child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   const hangs = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)
   try {
@@ -47,6 +49,7 @@ export async function measureProcess<T>(
     child.kill('SIGTERM')
     await exited
     clearTimeout(hangs)
+    forget()
   }
 }
 

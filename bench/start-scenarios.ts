@@ -8,6 +8,10 @@ import { measureProcess, type Program, type Sample } from './start-process.ts'
 export interface Start extends Program {
   /** HTTPS on both sides: to the API server, and from the caller. */
   readonly secure?: boolean
+  /** Where it listens. Left out: anywhere. */
+  readonly port?: number
+  /** Where it is called, when something stands before it. */
+  readonly through?: string
 }
 
 /** `log` of a process that serves: it listens, and on which port. */
@@ -73,12 +77,25 @@ export async function startToMint(
 ): Promise<Sample & { readonly password: string }> {
   const path = `/apis/${GROUP}/v1alpha1/namespaces/${api.namespace}/credentials/${api.credential}/mint`
   const { sample, value } = await measureProcess(functionOf(api, start), LISTENING, (port) =>
-    call(api, start, { port, method: 'POST', path }),
+    call(api, start, { port: start.through ?? port, method: 'POST', path }),
   )
   return { ...sample, password: JSON.parse(value).status.password }
 }
 
-function functionOf(api: StartApi, { args, env, secure = false }: Start): Program {
+/** A server of Node's that answers nothing, until it has done so once. */
+export async function startEmpty(
+  api: StartApi,
+  { port = 0, through }: Pick<Start, 'port' | 'through'>,
+): Promise<Sample> {
+  const script = `const server = require('node:http').createServer((_, answer) => answer.end('{}'))
+    .listen(${port}, '127.0.0.1', () => console.log('{"event":"listening","port":' + server.address().port + '}'))`
+  const { sample } = await measureProcess({ args: ['-e', script] }, LISTENING, (listens) =>
+    call(api, {}, { port: through ?? listens, method: 'POST', path: '/' }),
+  )
+  return sample
+}
+
+function functionOf(api: StartApi, { args, env, secure = false, port = 0 }: Start): Program {
   const { url, caFile, tokenFile } = secure ? api.secure : api.plain
   const tls = {
     MINTONCE_TLS_CERT_FILE: api.serving.certFile,
@@ -89,7 +106,7 @@ function functionOf(api: StartApi, { args, env, secure = false }: Start): Progra
     env: {
       NODE_ENV: 'production',
       ...env,
-      PORT: '0',
+      PORT: String(port),
       MINTONCE_LISTEN_ADDRESS: '127.0.0.1',
       MINTONCE_DRAIN_SECONDS: '0',
       MINTONCE_KUBE_URL: url,

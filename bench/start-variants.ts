@@ -57,6 +57,16 @@ export async function buildBare(folder: string, format: 'cjs' | 'esm' = 'cjs'): 
   return outfile
 }
 
+/** The worker by the script that ships, but that the library for CEL is empty. Answers the name of a file in `folder`. */
+export async function buildWorkerWithoutCel(folder: string): Promise<string> {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const [empty, name] = [join(folder, 'empty.cjs'), 'worker-without-cel.js']
+  await writeFile(empty, 'module.exports = {}')
+  const changed = `--log-level=error --alias:@bufbuild/cel=${empty} --outfile=${join(folder, name)}`
+  await run(replaced(scripts['build:worker'], '--outfile=dist/worker.js', changed))
+  return name
+}
+
 /** Throws when there is nothing to replace: the variant would be what ships. */
 function replaced(text: string, old: string, by: string): string {
   if (!text.includes(old)) throw new Error(`the build has no ${old}: ${text}`)

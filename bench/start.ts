@@ -7,7 +7,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { median, percentile, rotated } from './figures.ts'
+import { median, percentile, seeded, shuffled } from './figures.ts'
 import { type StartApi, startApi } from './start-api.ts'
 import { type Sample, timeToExit } from './start-process.ts'
 import { mintBare, type Start, startNothing, startToLivez, startToMint } from './start-scenarios.ts'
@@ -41,9 +41,10 @@ try {
   const exits: number[] = []
   const groups = groupsOf(api, variants)
   const rows = groups.flatMap((group) => group.rows)
+  const random = seeded()
   for (let round = -1; round < rounds; round += 1) {
     const exitMs = await timeToExit(['-e', '0'])
-    for (const { run, samples } of rotated(rows, round)) {
+    for (const { run, samples } of shuffled(rows, random)) {
       const sample = await run()
       if (round >= 0) samples.push(sample)
     }

@@ -2,22 +2,24 @@
  * A process that sweeps once, or only lists the same objects, and prints what that took as one line of JSON. What a
  * CronJob's pod does, without what starts it.
  */
-
+import { readFileSync } from 'node:fs'
 import type { Fetch } from '../src/core/deps.ts'
-import { textAt } from '../src/core/json.ts'
 import { noMetrics } from '../src/core/metrics.ts'
 import { type SweepReport, sweep } from '../src/credentials/sweep.ts'
 import { createDefinitionLookup } from '../src/definitions/lookup.ts'
 import { createKube } from '../src/k8s/adapter.ts'
-import type { Kube } from '../src/k8s/kube.ts'
-import { listAll } from '../src/k8s/list-all.ts'
 import { inClusterFetch } from '../src/k8s/node-in-cluster.ts'
+import { createBareClient } from './bare-client.ts'
 
 /** What it does: `sweep`; `list`, each page dropped; or `keep`, all of them held until the end. */
 type Task = 'sweep' | 'list' | 'keep'
 
 export interface SweepSample {
   readonly calls: number
+  /** Calls that are no GET. */
+  readonly writes: number
+  /** Of a list. */
+  readonly items?: number
   readonly ms: number
   readonly cpuMs: number
   /** At its highest. */
@@ -27,10 +29,14 @@ export interface SweepSample {
 
 const { KUBE_URL: url = '', CA_FILE: caFile = '', TOKEN_FILE: tokenFile = '', TASK = 'sweep' } = process.env
 const now = () => Date.now()
+/** As a sweep asks for them (`PAGE_SIZE`). */
+const PAGE = 500
 let calls = 0
+let writes = 0
 const reach = inClusterFetch({ url, caFile, tokenFile, now })
 const fetch: Fetch = async (request) => {
   calls += 1
+  if (request.method !== 'GET') writes += 1
   return reach(request)
 }
 const kube = createKube({ fetch, timeoutMs: 30_000, reportingInstance: 'bench', now, metrics: noMetrics })
@@ -42,6 +48,7 @@ const ms = performance.now() - start
 const { user, system } = process.cpuUsage(cpu)
 const sample: SweepSample = {
   calls,
+  writes,
   ms,
   cpuMs: (user + system) / 1000,
   residentMiB: process.resourceUsage().maxRSS / 1024,
@@ -50,10 +57,9 @@ const sample: SweepSample = {
 console.log(JSON.stringify(sample))
 process.exit()
 
-async function doTask(task: Task): Promise<Pick<SweepSample, 'report'>> {
+async function doTask(task: Task): Promise<Pick<SweepSample, 'report' | 'items'>> {
   if (task !== 'sweep') {
-    await list(kube, task === 'keep')
-    return {}
+    return { items: await list(task === 'keep') }
   }
   const swept = await sweep(
     {
@@ -69,16 +75,30 @@ async function doTask(task: Task): Promise<Pick<SweepSample, 'report'>> {
   return { report: swept.value }
 }
 
-async function list({ listDefinitions, listSecrets, listHelmReleases }: Kube, keeps: boolean): Promise<void> {
+/** By a client that checks nothing, in the pages of a sweep. Answers how many HelmReleases and account Secrets there were. */
+async function list(keeps: boolean): Promise<number> {
+  const ca = caFile === '' ? {} : { ca: readFileSync(caFile, 'utf8') }
+  const send = createBareClient({ url, token: readFileSync(tokenFile, 'utf8').trim(), ...ca })
   const kept: unknown[] = []
-  const keep = <T>(item: T) => (keeps ? item : undefined)
-  const known = await listDefinitions()
-  if (!known.ok) throw new Error(known.failure.reason)
-  const ofAccounts = { labelSelector: 'credentials.cozystack.io/account=true' }
-  kept.push(await listAll((page) => listSecrets(undefined, page), ofAccounts, keep))
-  for (const { spec } of known.value) {
-    const kind = textAt(spec, 'application', 'kind')
-    const ofKind = { labelSelector: `apps.cozystack.io/application.kind=${kind}` }
-    kept.push(await listAll((page) => listHelmReleases(undefined, page), ofKind, keep))
+  const pagesOf = async (path: string, labelSelector: string): Promise<number> => {
+    let next = ''
+    let items = 0
+    do {
+      const query = new URLSearchParams({ labelSelector, limit: String(PAGE), continue: next })
+      const page = await send('GET', `${path}?${query}`)
+      calls += 1
+      items += page.items.length
+      if (keeps) kept.push(page.items)
+      next = page.metadata.continue ?? ''
+    } while (next !== '')
+    return items
   }
+  const known = await send('GET', '/apis/cozystack.io/v1alpha1/applicationdefinitions')
+  calls += 1
+  let items = await pagesOf('/api/v1/secrets', 'credentials.cozystack.io/account=true')
+  for (const { spec } of known.items) {
+    const ofKind = `apps.cozystack.io/application.kind=${spec.application.kind}`
+    items += await pagesOf('/apis/helm.toolkit.fluxcd.io/v2/helmreleases', ofKind)
+  }
+  return items
 }

@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Backend } from '../../test/contract/backend.ts'
 import { backendOf } from '../../test/contract/backends/node-process.ts'
 import { type RealApiServer, startRealApiServer } from '../../test/contract/backends/real-api-server.ts'
+import { onProcessEnd } from '../../test/control-plane/daemon.ts'
 import { type RunningEntry, startEntry } from '../../test/helpers/entry.ts'
 import { type OidcIssuer, startIssuer } from '../../test/helpers/oidc-issuer.ts'
 import { type BareSend, createBareClient } from '../bare-client.ts'
@@ -34,13 +36,17 @@ export interface Context {
   readonly atEnd: (work: () => unknown) => void
 }
 
+interface Ending {
+  /** Ends all of it, whatever does not end. Answers what was wrong. */
+  readonly end: () => Promise<readonly string[]>
+}
+
 /** As long as anybody may need: no goal here is about these. */
 export const SETTINGS = { MINTONCE_LOG_LEVEL: 'info' }
 
-export async function createContext(
-  isQuick: boolean,
-): Promise<Context & { readonly end: () => Promise<void> }> {
+export async function createContext(isQuick: boolean): Promise<Context & Ending> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-bench.'))
+  onProcessEnd(() => rmSync(folder, { recursive: true, force: true }))
   const dist = join(folder, 'dist')
   await cp(join(import.meta.dirname, '../../dist'), dist, { recursive: true })
   // Without it Node looks at the text of each file to tell what it is made of.
@@ -74,7 +80,15 @@ export async function createContext(
     sandbox: started(startApi, ({ stop }) => stop()),
     atEnd: (work) => ends.push(work),
     end: async () => {
-      for (const end of ends.reverse()) await end()
+      const wrong: string[] = []
+      for (const end of ends.reverse()) {
+        try {
+          await end()
+        } catch (error) {
+          wrong.push(`does not end: ${error instanceof Error ? error.stack : String(error)}`)
+        }
+      }
+      return wrong
     },
   }
 }

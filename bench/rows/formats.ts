@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import bcryptjs from 'bcryptjs'
 import { formats } from '../../src/formats/index.ts'
@@ -7,25 +8,48 @@ import { compared, type Finding, figure, type Row } from './row.ts'
 const ROUNDS = 40
 /** Of what is too short to time by itself. */
 const BATCH = 50
+const OPENSSL = 'openssl'
+const OPENSSL_BATCH = 20
 const password = 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU'
 const random = (length: number) => new Uint8Array(randomBytes(length))
 
-/** The primitive that a format is made of, by somebody else's code where there is any. */
-const primitives: Readonly<Record<string, { readonly name: string; readonly run: () => unknown }>> = {
-  'scram-sha-256': {
-    name: 'PBKDF2 of `node:crypto`, 4096 rounds, and two HMACs',
-    run: () => {
-      const salted = pbkdf2Sync(password, randomBytes(16), 4096, 32, 'sha256')
-      return [hmac(salted, 'Client Key'), hmac(salted, 'Server Key')]
-    },
-  },
-  'mysql-native': {
-    name: 'SHA-1 twice by `node:crypto`',
-    run: () => digest('sha1', digest('sha1', password)),
-  },
-  sha256: { name: 'SHA-256 by `node:crypto`', run: () => digest('sha256', password) },
-  'rabbitmq-sha256': { name: 'SHA-256 by `node:crypto`', run: () => digest('sha256', password) },
-  bcrypt: { name: 'bcryptjs, cost 10', run: () => bcryptjs.hashSync(password, 10) },
+interface Primitive {
+  readonly name: string
+  /** Milliseconds of one. */
+  readonly cost: (times: number) => Promise<number>
+}
+
+const inProcess = (name: string, run: () => unknown): Primitive => ({
+  name,
+  cost: async (times) => (await timed(() => repeat(async () => run(), times))) / times,
+})
+
+/** What a password costs `openssl passwd` more than the first one, which has its start in it. */
+const byOpenssl = (name: string, option: string): Primitive => {
+  const input = (lines: number) => `${password}\n`.repeat(lines)
+  const hash = (lines: number) =>
+    timed(async () => execFileSync(OPENSSL, ['passwd', option, '-stdin'], { input: input(lines) }))
+  return {
+    name: `${name} by openssl`,
+    cost: async () => ((await hash(OPENSSL_BATCH + 1)) - (await hash(1))) / OPENSSL_BATCH,
+  }
+}
+
+/** The primitive that a format is made of, by somebody else's code. */
+const primitives: Readonly<Record<string, Primitive>> = {
+  'scram-sha-256': inProcess('PBKDF2 of `node:crypto`, 4096 rounds, and two HMACs', () => {
+    const salted = pbkdf2Sync(password, randomBytes(16), 4096, 32, 'sha256')
+    return [hmac(salted, 'Client Key'), hmac(salted, 'Server Key')]
+  }),
+  'mysql-native': inProcess('SHA-1 twice by `node:crypto`', () => digest('sha1', digest('sha1', password))),
+  sha256: inProcess('SHA-256 by `node:crypto`', () => digest('sha256', password)),
+  'rabbitmq-sha256': inProcess('SHA-256 by `node:crypto`', () => digest('sha256', password)),
+  'redis-acl': inProcess('SHA-256 by `node:crypto`', () => digest('sha256', password)),
+  bcrypt: inProcess('bcryptjs, cost 10', () => bcryptjs.hashSync(password, 10)),
+  // MySQL's own is SHA-256 crypt with another salt and another alphabet.
+  caching_sha2_password: byOpenssl('SHA-256 crypt, 5000 rounds,', '-5'),
+  'sha512-crypt': byOpenssl('SHA-512 crypt, 5000 rounds,', '-6'),
+  apr1: byOpenssl('apr1, 1000 rounds,', '-apr1'),
 }
 
 /** One stored value of each format. */
@@ -38,7 +62,7 @@ export const formatCosts: Row = {
       const primitive = primitives[format.name]
       const [times, isShort] = await batchOf(derive)
       const ours = async () => (await timed(() => repeat(derive, times))) / times
-      const beside = async () => (await timed(() => repeat(async () => primitive?.run(), times))) / times
+      const beside = async () => (primitive === undefined ? Number.NaN : primitive.cost(times))
       const samples = await interleaved({ ours, beside }, { rounds: context.rounds(ROUNDS), warmUp: 3 })
       const what = `one value, \`${format.name}\``
       findings.push(

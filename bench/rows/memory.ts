@@ -10,11 +10,14 @@ import { compared, type Finding, type Row, rounded } from './row.ts'
 
 const MINTS = 100_000
 const QUICK_MINTS = 2000
+/** Whichever comes first: on a machine that is busy with others, fewer mints say the same. */
+const MINTS_FOR_MS = 6 * 60_000
 const CLIENTS = 8
 const SAMPLES = 100
 /** One account each: two mints of one at a time are a conflict. */
 const USERS = Array.from({ length: CLIENTS }, (_, index) => `m${index}`)
-const MAX_IDLE_MIB = 90
+/** In units of 10⁶ bytes. */
+const MAX_IDLE_MB = 90
 /** What counts as flat: of 100,000 mints, a MiB. */
 const FLAT_KIB = 0.01
 /** What a process that has just started still does is over by then. */
@@ -58,7 +61,13 @@ async function idle(context: Context): Promise<readonly Finding[]> {
     unit: 'MiB',
   })
   const most = Math.max(...ours)
-  return [{ ...found, goal: `≤ ${MAX_IDLE_MIB} MiB`, isMet: most <= MAX_IDLE_MIB }]
+  return [
+    {
+      ...found,
+      goal: `≤ ${MAX_IDLE_MB} MB, the largest of them`,
+      isMet: (most * 2 ** 20) / 1e6 <= MAX_IDLE_MB,
+    },
+  ]
 }
 
 async function afterMints(context: Context): Promise<readonly Finding[]> {
@@ -69,21 +78,23 @@ async function afterMints(context: Context): Promise<readonly Finding[]> {
   await api.addUsers(USERS)
   const before = api.calls.length
   const resident: number[] = []
-  for (let sample = 0; sample < SAMPLES; sample += 1) {
+  const until = performance.now() + MINTS_FOR_MS
+  for (let sample = 0; sample < SAMPLES && performance.now() < until; sample += 1) {
     await mintMany(send, api, mints / SAMPLES)
     resident.push(await residentOf(entry.pid))
     if ((sample * mints) / SAMPLES > EVENTS_AT_MOST) await api.forgetEvents()
   }
   const writes = api.calls.slice(before).filter((call) => /^(POST|PUT) .*\/secrets/.test(call)).length
   await entry.stop()
-  if (writes !== mints) throw new Error(`${mints} mints were ${writes} writes`)
-  const later = resident.slice(SAMPLES / 2)
+  const done = resident.length * (mints / SAMPLES)
+  if (writes !== done) throw new Error(`${done} mints were ${writes} writes`)
+  const later = resident.slice(Math.floor(resident.length / 2))
   const perMint = (slopeOf(later) * 1024) / (mints / SAMPLES)
   const total = (perMint * 100_000) / 1024
-  const at = (share: number) => rounded(resident[Math.floor(share * (SAMPLES - 1))] ?? Number.NaN)
+  const at = (share: number) => rounded(resident[Math.floor(share * (resident.length - 1))] ?? Number.NaN)
   return [
     {
-      what: `memory after ${mints.toLocaleString('en')} mints, ${CLIENTS} at a time, the API in memory`,
+      what: `memory after ${done.toLocaleString('en')} mints, ${CLIENTS} at a time, the API in memory`,
       ours: `${at(1)} MiB; after a tenth ${at(0.1)}, a half ${at(0.5)}`,
     },
     {

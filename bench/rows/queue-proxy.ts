@@ -6,18 +6,20 @@ import { freePorts } from '../../test/control-plane/ports.ts'
 import { startEntry } from '../../test/helpers/entry.ts'
 import { createBareClient } from '../bare-client.ts'
 import { interleaved, timed } from '../figures.ts'
+import { startEmpty, startToMint } from '../start-scenarios.ts'
 import { type Context, SETTINGS } from './context.ts'
 import { PAUSE_MS } from './mint.ts'
-import { compared, type Row } from './row.ts'
+import { compared, type Finding, type Row } from './row.ts'
 
 const ROUNDS = 200
+const START_ROUNDS = 25
 const CREDENTIAL = 'postgres-orders.web'
 
 /** Knative's own sidecar between the caller and the function. */
 export const queueProxy: Row = {
   name: 'queue-proxy',
   run: async (context) => {
-    const { behind, directly } = await prepare(context)
+    const { behind, directly, cold } = await prepare(context)
     const samples = await interleaved(
       {
         behind: () => timed(behind.mint),
@@ -40,8 +42,44 @@ export const queueProxy: Row = {
         ours: samples.hopBehind,
         beside: samples.hop,
       }),
+      ...(await starts(context, cold)),
     ]
   },
+}
+
+interface Cold {
+  /** Nobody listens there from now on: it is what the queue-proxy forwards to. */
+  readonly free: () => Promise<number>
+  /** The port of the queue-proxy. */
+  readonly through: string
+}
+
+/** The API in memory, as for the row `start`. The queue-proxy is there already: what it takes to start is Knative's. */
+async function starts(context: Context, { free, through }: Cold): Promise<readonly Finding[]> {
+  const api = await context.sandbox()
+  const port = await free()
+  const args = [join(context.dist, 'node.js')]
+  // The account exists from here on: every mint replaces its password.
+  await startToMint(api, { args })
+  const samples = await interleaved(
+    {
+      ours: () => startToMint(api, { args, port, through }),
+      empty: () => startEmpty(api, { port, through }),
+      directly: () => startToMint(api, { args, port }),
+    },
+    { rounds: context.rounds(START_ROUNDS) },
+  )
+  const wall = (name: keyof typeof samples) => samples[name].map(({ wallMs }) => wallMs)
+  const what = 'spawn to the first minted password through it'
+  return [
+    compared({
+      what,
+      floor: 'an empty handler of Node, through it',
+      ours: wall('ours'),
+      beside: wall('empty'),
+    }),
+    compared({ what, floor: 'the same without it', ours: wall('ours'), beside: wall('directly') }),
+  ]
 }
 
 async function prepare(context: Context) {
@@ -60,5 +98,12 @@ async function prepare(context: Context) {
       hop: () => send('GET', '/version'),
     }
   }
-  return { behind: callsTo(queue.origin), directly: callsTo(`http://127.0.0.1:${port}`) }
+  const cold: Cold = {
+    free: async () => {
+      await entry.stop()
+      return port
+    },
+    through: new URL(queue.origin).port,
+  }
+  return { cold, behind: callsTo(queue.origin), directly: callsTo(`http://127.0.0.1:${port}`) }
 }

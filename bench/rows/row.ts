@@ -102,6 +102,22 @@ export function compared({
   }
 }
 
+/**
+ * What is said of a goal that is not met: the least that is possible, as a ratio to the same floor. Only when that is
+ * beyond the goal does `because` stop anybody; otherwise the function could do better.
+ */
+export function stoppedAt(
+  least: number,
+  goal: Pick<Compared, 'atMost' | 'atLeast'>,
+  because: string,
+): string {
+  const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = goal
+  const isBeyond = least > atMost || least < atLeast
+  return isBeyond
+    ? `${because}: ${least.toFixed(2)}× with nothing else`
+    : `least ${least.toFixed(2)}× (${because}), the rest is the function's own`
+}
+
 interface Counted {
   readonly what: string
   readonly count: number

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { onProcessEnd } from '../control-plane/daemon.ts'
 
 interface ProgramOptions {
   /** All of its environment, beside the path. */
@@ -37,7 +38,8 @@ export async function startProgram(
     if (child.pid !== undefined && !hasEnded()) process.kill(-child.pid, signal)
   }
   const kill = () => signalAll('SIGKILL')
-  process.once('exit', kill)
+  const forget = onProcessEnd(kill)
+  child.once('exit', forget)
   let output = ''
   const found = await new Promise<RegExpExecArray>((resolve, reject) => {
     const read = (chunk: string) => {
@@ -60,7 +62,6 @@ export async function startProgram(
       const exited = once(child, 'exit')
       signalAll(signal)
       const [code] = await exited
-      process.off('exit', kill)
       return code
     },
   }
