@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,8 +26,11 @@ interface ProjectOptions {
 
 export async function createWorkerProject({ path, env = {} }: ProjectOptions = {}): Promise<WorkerProject> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-project.'))
-  for (const name of ['src', 'dev', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
-  for (const name of ['package.json', 'wrangler.toml']) await copyFile(join(ROOT, name), join(folder, name))
+  for (const name of ['dev', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
+  // Not linked: what the client's types are made of has to be in the folder.
+  await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true })
+  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.client.json', 'wrangler.toml'])
+    await copyFile(join(ROOT, name), join(folder, name))
   // Not what somebody has put beside them: keys and certificates.
   const configurations = (await readdir(join(ROOT, 'deploy/workerd'))).filter((name) =>
     name.endsWith('.capnp'),
