@@ -3,6 +3,12 @@ export interface TimeLimit {
   readonly signal: AbortSignal
   /** It is not needed any more, and holds nothing from now on. */
   readonly end: () => void
+  /**
+   * The same, and the signal fires: for one that went into a Request. Undici registers those with a FinalizationRegistry and
+   * lets go when the signal fires, or else two collections later (`lib/web/fetch/request.js`): V8 takes what waits there
+   * for live, and lets the heap grow with it.
+   */
+  readonly release: () => void
 }
 
 /**
@@ -16,11 +22,13 @@ export function timeLimit(milliseconds: number, other?: AbortSignal): TimeLimit 
   const follow = () => controller.abort(other?.reason)
   if (other?.aborted) follow()
   else other?.addEventListener('abort', follow, { once: true })
-  return {
-    signal: controller.signal,
-    end: () => {
-      clearTimeout(timer)
-      other?.removeEventListener('abort', follow)
-    },
+  const end = () => {
+    clearTimeout(timer)
+    other?.removeEventListener('abort', follow)
   }
+  const release = () => {
+    end()
+    controller.abort()
+  }
+  return { signal: controller.signal, end, release }
 }

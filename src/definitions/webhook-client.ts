@@ -54,7 +54,7 @@ async function askOnce(
     if (limit.signal.aborted) return failed(`no complete answer within ${webhook.timeoutMs / 1000} s`)
     return failed(`no answer (${codeOf(error) ?? 'the connection broke'})`)
   } finally {
-    limit.end()
+    limit.release()
     close()
   }
 }

@@ -44,7 +44,7 @@ export const MAX_LIST_BYTES = 32 * 1024 * 1024
  */
 export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
   return async (call) => {
-    const { signal, end } = timeLimit(timeoutMs, call.signal)
+    const { signal, release } = timeLimit(timeoutMs, call.signal)
     const request = requestOf(call, signal)
     try {
       signal.throwIfAborted()
@@ -52,7 +52,7 @@ export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
     } finally {
-      end()
+      release()
     }
   }
 }

@@ -38,3 +38,11 @@ test('one whose other signal had fired leaves no timer when it is ended', () => 
   timeLimit(50, AbortSignal.abort()).end()
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('a released one has no timer, and has fired', () => {
+  const other = new AbortController()
+  const { signal, release } = timeLimit(50, other.signal)
+  release()
+  expect(vi.getTimerCount()).toBe(0)
+  expect(signal.aborted).toBe(true)
+})

@@ -93,6 +93,17 @@ describe('the time limit', () => {
     expect(await kubeOver(createHttpsClient(url).fetch, 100).getSecret('a', 's')).toEqual(timedOut)
   })
 
+  test('leaves nothing behind: the signal of the request has fired when the call is over', async () => {
+    const asked: Request[] = []
+    const kube = kubeOver(async (request) => {
+      asked.push(request)
+      return json(secret)
+    })
+    expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
+    // What a Request's signal follows is held by undici until it fires, or until two collections later.
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true])
+  })
+
   test('holds where fetch does not heed its signal', async () => {
     expect(await kubeOver(() => new Promise(() => undefined), 50).getSecret('a', 's')).toEqual(timedOut)
     const silent = new ReadableStream({ pull: () => new Promise(() => undefined) })
