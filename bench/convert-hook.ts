@@ -17,6 +17,7 @@ import { startRealApiServer } from '../test/contract/backends/real-api-server.ts
 import { startSandboxApiServer } from '../test/contract/backends/sandbox-api-server.ts'
 import { adminOf } from '../test/contract/kube.ts'
 import { releaseOf } from '../test/contract/tenant.ts'
+import { allowRecord } from '../test/helpers/record-rights.ts'
 import type { ConvertSample, ConvertTask } from './convert-process.ts'
 import { median, seeded, shuffled } from './figures.ts'
 
@@ -115,7 +116,7 @@ async function createFleet(api: ApiServer, namespace: string): Promise<void> {
     kind: 'Namespace',
     metadata: { name: namespace },
   })
-  await allow(api, namespace)
+  await allowRecord(adminOf(api.admin), namespace)
   const users = Object.fromEntries(USERS.map((user) => [user, {}]))
   const data = Object.fromEntries(USERS.map((user) => [user, btoa(`password-of-${user}`)]))
   const names = Array.from({ length: RELEASES }, (_, index) => `r${index}`)
@@ -129,21 +130,5 @@ async function createFleet(api: ApiServer, namespace: string): Promise<void> {
       data,
     }
     await admin.create(`/api/v1/namespaces/${namespace}/secrets`, credentials)
-  })
-}
-
-async function allow(api: ApiServer, namespace: string): Promise<void> {
-  const admin = adminOf(api.admin)
-  const apiVersion = 'rbac.authorization.k8s.io/v1'
-  const path = `/apis/${apiVersion}/namespaces/${namespace}`
-  const metadata = { name: 'convert-hook' }
-  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update'] }]
-  await admin.create(`${path}/roles`, { apiVersion, kind: 'Role', metadata, rules })
-  await admin.create(`${path}/rolebindings`, {
-    apiVersion,
-    kind: 'RoleBinding',
-    metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'convert-hook' },
-    subjects: [{ kind: 'ServiceAccount', name: 'mintonce', namespace: 'mintonce' }],
   })
 }

@@ -9,6 +9,7 @@ import { createTenant, type Tenant } from '../test/contract/tenant.ts'
 import { freePorts } from '../test/control-plane/ports.ts'
 import type { ControlPlane } from '../test/control-plane/start.ts'
 import { startEntry } from '../test/helpers/entry.ts'
+import { administrator } from './rows/caller.ts'
 
 /** A real control plane, and four namespaces in it that differ by whom kube-apiserver asks. */
 export interface InStepCluster {
@@ -145,15 +146,6 @@ async function startAllowing(
     },
   }
 }
-
-/** Whoever administers a tenant may change its applications. */
-const administrator = (namespace: string) => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: { name: 'bench', namespace },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-  subjects: [{ kind: 'ServiceAccount', name: 'admin', namespace }],
-})
 
 async function textOf(fetch: RealApiServer['admin'], path: string): Promise<string> {
   const answer = await fetch(new Request(`https://kubernetes.default.svc${path}`))

@@ -6,7 +6,7 @@ import type { Failure } from '../core/failure.ts'
 import type { ConvertCommand } from './convert-command-line.ts'
 import type { ConvertReport } from './convert-output.ts'
 import type { ConvertParts } from './convert-parts.ts'
-import { definitionOf, readAll } from './definition-files.ts'
+import { readDefinitions } from './definition-files.ts'
 import { wordsOf } from './sweep.ts'
 
 /**
@@ -38,9 +38,8 @@ async function readKinds(
   { config, kube, output: { complain }, signal, readDocuments }: ConvertParts,
   { definitions }: ConvertCommand,
 ): Promise<readonly ConvertedKind[] | undefined> {
-  const found = await readAll({ readDocuments, complain }, definitions, 'ApplicationDefinition')
-  if (found === undefined) return undefined
-  const files = found.map(({ file, object }) => ({ file, definition: definitionOf(object) }))
+  const files = await readDefinitions({ readDocuments, complain }, definitions)
+  if (files === undefined) return undefined
   const inCluster = await kube.listDefinitions({ signal })
   if (!inCluster.ok) {
     // The call was cut off by whoever ends the process.
@@ -77,6 +76,10 @@ export const wordsOfInterrupted = ({ releases, total }: Interrupted): string =>
     ? 'interrupted before any release was looked at: run it again'
     : `interrupted after ${releases.length} of ${total} releases: run it again, and it goes on from there`
 
+/** Keys of the record that hold no entry. */
+export const wordsOfUnreadable = (keys: readonly string[], platformNamespace: string): string =>
+  `the record was edited and cannot be read: ${keys.join(', ')} in namespace ${platformNamespace}; mend or delete these keys, and run it again`
+
 /** Why it is no success. Undefined when it is one. */
 function problemOf(outcome: HookOutcome, { platformNamespace }: ConvertCommand): string | undefined {
   switch (outcome.is) {
@@ -85,7 +88,7 @@ function problemOf(outcome: HookOutcome, { platformNamespace }: ConvertCommand):
     case 'interrupted':
       return wordsOfInterrupted(outcome)
     case 'unreadable':
-      return `the record was edited and cannot be read: ${outcome.keys.join(', ')} in namespace ${platformNamespace}; mend or delete these keys, and run it again`
+      return wordsOfUnreadable(outcome.keys, platformNamespace)
     case 'failed':
       return `could not ${outcome.what}: ${wordsOf(outcome.failure)}${hintOfFailure(outcome.failure, platformNamespace)}`
   }

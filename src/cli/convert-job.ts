@@ -1,15 +1,14 @@
 import { hintOf } from '../conversion/causes.ts'
-import type { FileDefinition } from '../conversion/definitions.ts'
 import { type JobOutcome, job } from '../conversion/job.ts'
 import type { JobbedRelease } from '../conversion/job-options.ts'
 import { NOT_ROTATED_HINT } from '../conversion/job-tell.ts'
 import { listed, wordsOfNote } from '../conversion/notes.ts'
 import { createExec } from '../k8s/node-exec.ts'
 import type { ConvertCommand } from './convert-command-line.ts'
-import { wordsOfDefinition, wordsOfInterrupted } from './convert-hook.ts'
+import { wordsOfDefinition, wordsOfInterrupted, wordsOfUnreadable } from './convert-hook.ts'
 import type { ConvertReport } from './convert-output.ts'
 import type { ConvertParts } from './convert-parts.ts'
-import { definitionOf, readAll } from './definition-files.ts'
+import { readDefinitions } from './definition-files.ts'
 
 /** One command in a pod: what the client of a database needs, and a few lines of what it says. */
 const EXEC = { timeoutMs: 30_000, maxBytes: 65_536 } as const
@@ -20,7 +19,7 @@ const EXEC = { timeoutMs: 30_000, maxBytes: 65_536 } as const
  */
 export async function convertJob(parts: ConvertParts, command: ConvertCommand): Promise<0 | 1> {
   const { config, output, deps, signal } = parts
-  const files = await readFiles(parts, command)
+  const files = await readDefinitions({ ...parts, complain: output.complain }, command.definitions)
   if (files === undefined) return 1
   const { namespace, dryRun, concurrency, platformNamespace } = command
   const outcome = await job(
@@ -52,15 +51,6 @@ export async function convertJob(parts: ConvertParts, command: ConvertCommand): 
   return problem === undefined ? 0 : 1
 }
 
-/** Undefined when a file cannot be read: it is said. */
-async function readFiles(
-  { output: { complain }, readDocuments }: ConvertParts,
-  { definitions }: ConvertCommand,
-): Promise<readonly FileDefinition[] | undefined> {
-  const found = await readAll({ readDocuments, complain }, definitions, 'ApplicationDefinition')
-  return found?.map(({ file, object }) => ({ file, definition: definitionOf(object) }))
-}
-
 /** Why it is no success. Undefined when it is one. */
 function problemOf(outcome: JobOutcome, { platformNamespace, dryRun }: ConvertCommand): string | undefined {
   switch (outcome.is) {
@@ -69,7 +59,7 @@ function problemOf(outcome: JobOutcome, { platformNamespace, dryRun }: ConvertCo
     case 'interrupted':
       return wordsOfInterrupted(outcome)
     case 'unreadable':
-      return `the record was edited and cannot be read: ${outcome.keys.join(', ')} in namespace ${platformNamespace}; mend or delete these keys, and run it again`
+      return wordsOfUnreadable(outcome.keys, platformNamespace)
     case 'failed':
       return `could not ${outcome.what}: ${wordsOfDefinition(outcome.failure)}; what was written stays, and another run goes on from there`
   }

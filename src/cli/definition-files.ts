@@ -1,3 +1,4 @@
+import type { FileDefinition } from '../conversion/definitions.ts'
 import { isObject, type Json, own, textAt } from '../core/json.ts'
 import type { ApplicationDefinition } from '../k8s/objects.ts'
 
@@ -34,6 +35,15 @@ export async function readAll(
     found.push(...objects.map((object) => ({ file, object })))
   }
   return isWhole ? found : undefined
+}
+
+/** The ApplicationDefinitions in files. Undefined when a file cannot be read or holds none: it is said. */
+export async function readDefinitions(
+  options: ReadOptions,
+  files: readonly string[],
+): Promise<readonly FileDefinition[] | undefined> {
+  const found = await readAll(options, files, 'ApplicationDefinition')
+  return found?.map(({ file, object }) => ({ file, definition: definitionOf(object) }))
 }
 
 function itemsOf(document: unknown): readonly Json[] {

@@ -6,6 +6,7 @@ import type { JobResult } from './job-record.ts'
 import {
   type Jobbed,
   type JobRelease,
+  NOTHING,
   type Pass,
   type PassOptions,
   type PassServices,
@@ -60,18 +61,6 @@ export async function lookAt(
   const jobbed = look.jobbed ?? NOTHING
   const skips = [...jobbed.skips, skipOf(failure, of)]
   return lookedAt({ ...jobbed, skips }, { isConverted: look.jobbed !== undefined })
-}
-
-const NOTHING: Jobbed = {
-  chartVersion: '',
-  accounts: [],
-  skips: [],
-  notes: [],
-  passwords: 0,
-  keys: [],
-  isSecretDeleted: false,
-  rotated: [],
-  notRotated: [],
 }
 
 type LookOptions = Omit<PassOptions, 'isFirst'> & { readonly isLast: boolean }

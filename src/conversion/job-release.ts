@@ -1,8 +1,8 @@
 import { ok, type Result } from '../core/result.ts'
 import { applicationOf } from '../credentials/application.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
-import { isDnsSubdomain } from '../k8s/names.ts'
 import type { HelmRelease, StoredSecret } from '../k8s/objects.ts'
+import { readBefore } from './before.ts'
 import { type Skip, skip } from './causes.ts'
 import { chartVersionOf } from './chart-version.ts'
 import { clearSecret, clearValues } from './clear.ts'
@@ -118,7 +118,9 @@ async function passFound(
   return settle(services, { ...convertible, recorded: of.recorded, checked }, jobbed, options)
 }
 
-const NOTHING = {
+/** Of a release with which nothing was done. */
+export const NOTHING = {
+  chartVersion: '',
   accounts: [],
   skips: [],
   notes: [],
@@ -127,7 +129,7 @@ const NOTHING = {
   isSecretDeleted: false,
   rotated: [],
   notRotated: [],
-} as const
+} as const satisfies Jobbed
 
 const passed = (release: HelmRelease, jobbed: Jobbed, ...skips: readonly Skip[]): Pass => ({
   is: 'passed',
@@ -143,11 +145,7 @@ async function settle(
   options: PassOptions,
 ): Promise<Result<Pass>> {
   const { release, rules } = of
-  const { namespace = '', name } = release.metadata
-  const secretName = rules.legacy.secretName(name)
-  const before = isDnsSubdomain(secretName)
-    ? await services.kube.getSecret(namespace, secretName)
-    : ok(undefined)
+  const before = await readBefore(services, of, {})
   if (!before.ok) return before
   const open = await stillReadable(services, before.value, release)
   if (!open.ok) return open

@@ -32,3 +32,9 @@ export function timeLimit(milliseconds: number, other?: AbortSignal): TimeLimit 
   }
   return { signal: controller.signal, end, release }
 }
+
+/** Rejects with the signal's reason when it fires, and never settles before: for whoever races it with something slow. */
+export const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })

@@ -132,13 +132,15 @@ export const orphanEvent = ({ metadata }: StoredSecret): KubeEvent => ({
   action: 'Sweep',
   note: `Secret ${metadata.name} is of a release that is gone and is left alone, as somebody may know its password: adopt it for the next release of that name, or delete it`,
   isStanding: true,
-  regarding: {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid,
-  },
+  regarding: regardingSecret(metadata),
+})
+
+export const regardingSecret = ({ namespace = '', name, uid }: StoredSecret['metadata']): Regarding => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  namespace,
+  name,
+  uid,
 })
 
 const namespaceOf = ({ metadata }: HelmRelease): string => metadata.namespace ?? ''

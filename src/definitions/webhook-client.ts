@@ -3,7 +3,7 @@ import type { Fetch } from '../core/deps.ts'
 import { codeOf } from '../core/error-code.ts'
 import { isObject, type Json, own, parseJson } from '../core/json.ts'
 import { fromUtf8 } from '../core/text.ts'
-import { timeLimit } from '../core/time-limit.ts'
+import { timeLimit, whenAborted } from '../core/time-limit.ts'
 import type { Asked, Randomness, Review, Webhook, Webhooks } from './webhook.ts'
 import type { WebhookHosts } from './webhook-hosts.ts'
 
@@ -104,11 +104,6 @@ function answerIn(review: unknown, kind: string, uid: string): Asked {
     ? { ok: true, response: response as Json }
     : failed('answered another uid')
 }
-
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 
 /** A random UUID (RFC 9562, section 5.4). */
 function uidFrom(bytes: Uint8Array): string {

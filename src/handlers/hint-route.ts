@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
 import type { Result } from '../core/result.ts'
+import { timeLimit } from '../core/time-limit.ts'
 import type { Hint } from './hint.ts'
 import { answerWhenDone, type Hinted, hintRefused } from './hinted.ts'
 import type { AppEnv, Services } from './services.ts'
@@ -15,8 +16,8 @@ export const hintRoute =
   async (c: Context<AppEnv>): Promise<Response> => {
     const { now, log } = services.deps
     const startedAt = now()
-    const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(services.deadlineMs)])
-    const hints = await read(c, signal)
+    const { signal, end } = timeLimit(services.deadlineMs, c.req.raw.signal)
+    const hints = await read(c, signal).finally(end)
     const failures: Failure[] = []
     const answer = hints.ok
       ? await answerWhenDone(services, c, noting(syncHinted(c, hints.value), failures))

@@ -4,6 +4,7 @@ import type { Cause } from '../core/failure.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
+import { timeLimit } from '../core/time-limit.ts'
 import { isDnsSubdomain } from '../k8s/names.ts'
 import { parseNamespace } from './addressed.ts'
 import { json, statusOf } from './answer.ts'
@@ -75,12 +76,21 @@ export const syncCallRoute =
     return answer
   }
 
-/** Each step is named, in order, and final when it fails. */
 async function respond<P>(services: Services, call: SyncCall<P>, c: Context<AppEnv>): Promise<Outcome> {
-  const request = c.req.raw
   const target = targetOf(c, call)
   if (!target.ok) return { result: target }
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(services.deadlineMs)])
+  const { signal, end } = timeLimit(services.deadlineMs, c.req.raw.signal)
+  return answerTo(services, call, c, target.value, signal).finally(end)
+}
+
+/** Each step is named, in order, and final when it fails. */
+async function answerTo<P>(
+  services: Services,
+  call: SyncCall<P>,
+  c: Context<AppEnv>,
+  target: Named,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const caller = await callerOf(services, c, signal)
   if (!caller.ok) return { result: caller }
 
@@ -90,16 +100,16 @@ async function respond<P>(services: Services, call: SyncCall<P>, c: Context<AppE
     group: services.group,
     resource: call.resource,
     subresource: 'sync',
-    ...target.value,
+    ...target,
   }
-  const asked = await readRequest(request, signal)
+  const asked = await readRequest(c.req.raw, signal)
   const [allowed, prepared] = await Promise.all([
     services.authorize(caller.value, access, { signal, isAskedUpstream: true }),
-    asked.ok ? call.prepare(target.value, { signal }) : asked,
+    asked.ok ? call.prepare(target, { signal }) : asked,
   ])
   if (!allowed.ok) return { ...known, result: allowed }
   if (!prepared.ok) return { ...known, result: prepared }
-  const result = await call.perform(c, target.value, prepared.value, { caller: caller.value, signal })
+  const result = await call.perform(c, target, prepared.value, { caller: caller.value, signal })
   return { ...known, result }
 }
 

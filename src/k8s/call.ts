@@ -6,7 +6,7 @@ import { isObject, type Json, parseJson } from '../core/json.ts'
 import { secondsBetween } from '../core/metrics.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
-import { timeLimit } from '../core/time-limit.ts'
+import { timeLimit, whenAborted } from '../core/time-limit.ts'
 import { refusalOf } from './refusal.ts'
 
 /** One request to the Kubernetes API. */
@@ -82,11 +82,6 @@ export const senseless = (what: string, code = 200): KubeFailure => ({
   call: what,
   code,
 })
-
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 
 function requestOf(
   { method, path, query = {}, body, contentType = 'application/json' }: Call,

@@ -1,5 +1,6 @@
 import { isName } from '../client/address.ts'
 import { type Answer, type Credential, createClient } from '../client/client.ts'
+import { whenAborted } from '../core/time-limit.ts'
 import { visible } from '../core/visible.ts'
 import type { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { countNames, type Target, targetSoFar } from './command-line.ts'
@@ -121,8 +122,3 @@ const candidateOf = ({ metadata, spec, status }: Credential): Candidate => [
   metadata.name,
   `${spec.application.kind} ${spec.application.name}, ${status.password.origin}`,
 ]
-
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })

@@ -1,8 +1,9 @@
 import { toTimestamp } from '../core/text.ts'
+import { regardingRelease, regardingSecret } from '../credentials/events.ts'
 import type { HelmRelease, KubeEvent, StoredSecret } from '../k8s/objects.ts'
 import type { Publishable, Refused } from './certificates.ts'
 import { few } from './few.ts'
-import { RELEASE_KIND, targetName } from './target.ts'
+import { targetName } from './target.ts'
 import { isReady, type Verdict } from './verdict.ts'
 
 /** A warning about a Secret, for as long as it is so. */
@@ -12,13 +13,7 @@ export const secretEvent = ({ metadata }: StoredSecret, reason: string, note: st
   action: 'Publish',
   note,
   isStanding: true,
-  regarding: {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid,
-  },
+  regarding: regardingSecret(metadata),
 })
 
 /** Why a source is refused; undefined for a blank one, which its operator is going to fill. */
@@ -89,16 +84,11 @@ const timeOf = (milliseconds: number): string =>
 
 /** Of legs without a status: what it would say. Nothing is said where nothing is wrong and nothing happened. */
 export function releaseEvent(
-  { metadata }: HelmRelease,
+  release: HelmRelease,
   done: Verdict,
   leg: 'label' | 'name',
 ): KubeEvent | undefined {
-  const regarding = {
-    ...RELEASE_KIND,
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid,
-  }
+  const regarding = regardingRelease(release)
   const { reason, message: note, wrote } = done
   if (isReady(done))
     return wrote

@@ -10,6 +10,7 @@ import { type Admin, type Anything, adminOf } from '../contract/kube.ts'
 import { releaseOf } from '../contract/tenant.ts'
 import { accepts } from '../contract/verify.ts'
 import { fileDefinitions, TENANT } from '../conversion/hook-place.ts'
+import { allowRecord } from '../helpers/record-rights.ts'
 import { ended, ROOT, runCommand } from './command.ts'
 
 const TIMEOUT_MS = 30_000
@@ -49,7 +50,7 @@ describe('convert hook', { timeout: TIMEOUT_MS }, () => {
     }
     const { url, tokenFile } = await api.forProcess()
     env = { MINTONCE_KUBE_URL: url, MINTONCE_KUBE_TOKEN_FILE: tokenFile }
-    await allow(admin)
+    await allowRecord(admin, PLATFORM)
     for (const { file, definition } of fileDefinitions()) {
       const whole = { apiVersion: 'cozystack.io/v1alpha1', kind: 'ApplicationDefinition', ...definition }
       await writeFile(join(folder, file), JSON.stringify(whole))
@@ -200,19 +201,3 @@ describe('convert hook', { timeout: TIMEOUT_MS }, () => {
     expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('needs --definitions') })
   })
 })
-
-/** Beside the function's own rights, which the token of the process has. */
-async function allow(admin: Admin): Promise<void> {
-  const apiVersion = 'rbac.authorization.k8s.io/v1'
-  const path = `/apis/${apiVersion}/namespaces/${PLATFORM}`
-  const metadata = { name: 'convert-hook' }
-  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update'] }]
-  await admin.create(`${path}/roles`, { apiVersion, kind: 'Role', metadata, rules })
-  await admin.create(`${path}/rolebindings`, {
-    apiVersion,
-    kind: 'RoleBinding',
-    metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'convert-hook' },
-    subjects: [{ kind: 'ServiceAccount', name: 'mintonce', namespace: 'mintonce' }],
-  })
-}

@@ -5,6 +5,7 @@ import { CURL, ROOT } from '../cli/command.ts'
 import { command } from '../control-plane/command.ts'
 import type { ControlPlane } from '../control-plane/start.ts'
 import { type Fence, fencesIn, readPage } from '../docs/blocks.ts'
+import { BUILD_FILES } from '../helpers/build-files.ts'
 
 /** `cluster`: the API server is enough. `served`: the function answers as well. */
 type Mark = 'cluster' | 'served'
@@ -23,17 +24,7 @@ export interface Followed {
   readonly remove: () => Promise<void>
 }
 
-const COPIED = [
-  'deploy',
-  'knative',
-  'docs',
-  'bin',
-  'examples',
-  'src',
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.client.json',
-]
+const COPIED = ['deploy', 'knative', 'docs', 'bin', 'examples', 'src', ...BUILD_FILES]
 const LINKED = ['node_modules']
 const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
 

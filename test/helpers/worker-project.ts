@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '../cli/command.ts'
 import { freePorts } from '../control-plane/ports.ts'
+import { BUILD_FILES } from './build-files.ts'
 import { type Running, startProgram } from './program.ts'
 
 /** A folder that looks like a clone after `npm ci`, in which commands may leave what they leave. */
@@ -29,8 +30,7 @@ export async function createWorkerProject({ path, env = {} }: ProjectOptions = {
   for (const name of ['dev', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
   // Not linked: what the client's types are made of has to be in the folder.
   await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true })
-  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.client.json', 'wrangler.toml'])
-    await copyFile(join(ROOT, name), join(folder, name))
+  for (const name of [...BUILD_FILES, 'wrangler.toml']) await copyFile(join(ROOT, name), join(folder, name))
   // Not what somebody has put beside them: keys and certificates.
   const configurations = (await readdir(join(ROOT, 'deploy/workerd'))).filter((name) =>
     name.endsWith('.capnp'),

@@ -12,6 +12,7 @@ import { type Ended, ended, ROOT, type Served, serveCommand } from '../cli/comma
 import type { Anything } from '../contract/kube.ts'
 import { freePorts } from '../control-plane/ports.ts'
 import { readPage } from '../docs/blocks.ts'
+import { BUILD_FILES } from '../helpers/build-files.ts'
 
 const PAGE = 'docs/callers/typescript.md'
 const CREDENTIAL = '/apis/core.cozystack.io/v1alpha1/namespaces/tenant-acme/credentials/postgres-orders.web'
@@ -43,7 +44,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mintonce-package.'))
   await mkdir(file('clone'))
   await mkdir(file('caller'))
-  for (const name of ['package.json', 'LICENSE', 'README.md', 'tsconfig.json', 'tsconfig.client.json']) {
+  for (const name of [...BUILD_FILES, 'LICENSE', 'README.md']) {
     await cp(join(ROOT, name), file(`clone/${name}`))
   }
   for (const name of ['src', 'node_modules']) await symlink(join(ROOT, name), file(`clone/${name}`))
