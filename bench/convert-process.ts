@@ -5,12 +5,12 @@
 
 import { type FileDefinition, kindsToConvert } from '../src/conversion/definitions.ts'
 import { hook } from '../src/conversion/hook.ts'
-import type { Fetch } from '../src/core/deps.ts'
 import { inTurns } from '../src/core/in-turns.ts'
 import { noMetrics } from '../src/core/metrics.ts'
 import { createKube } from '../src/k8s/adapter.ts'
 import { createConversionKube } from '../src/k8s/adapter-conversion.ts'
-import { inClusterFetch } from '../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../src/k8s/node-in-cluster.ts'
+import type { KubeRequest, Send } from '../src/k8s/send.ts'
 
 export interface ConvertSample {
   readonly calls: number
@@ -37,8 +37,8 @@ export interface ConvertTask {
 const { KUBE_URL: url = '', CA_FILE: caFile = '', TOKEN_FILE: tokenFile = '', TASK = '' } = process.env
 const now = () => Date.now()
 let calls = 0
-const reach = inClusterFetch({ url, caFile, tokenFile, now })
-const fetch: Fetch = async (request) => {
+const reach = inClusterSend({ url, caFile, tokenFile, now })
+const send: Send = async (request) => {
   calls += 1
   return reach(request)
 }
@@ -67,7 +67,7 @@ async function convert({
 }: ConvertTask): Promise<number> {
   const kinds = kindsToConvert([definition], [], [])
   if (!kinds.ok) throw new Error(kinds.failure.reason)
-  const ways = { fetch, timeoutMs: 30_000, now, metrics: noMetrics }
+  const ways = { send, timeoutMs: 30_000, now, metrics: noMetrics }
   const outcome = await hook(
     {
       kube: createKube({ ...ways, reportingInstance: 'bench' }),
@@ -89,24 +89,24 @@ async function callOnly({ namespace, platformNamespace, users, concurrency }: Co
   const maps = `/api/v1/namespaces/${platformNamespace}/configmaps`
   const secrets = `/api/v1/namespaces/${namespace}/secrets`
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-  await send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
+  await call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
   const releases = await list(namespace)
-  await send('GET', `${maps}/credential-conversion`)
-  await send('GET', `${maps}/credential-conversion`)
+  await call('GET', `${maps}/credential-conversion`)
+  await call('GET', `${maps}/credential-conversion`)
   const data = Object.fromEntries(
     releases.map(({ name, uid }) => [`${namespace}.${name}`, `${uid}${'x'.repeat(120)}`]),
   )
-  await send('POST', maps, {
+  await call('POST', maps, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: 'credential-conversion' },
     data,
   })
   await inTurns(releases, concurrency, async ({ name, uid }) => {
-    for (const each of users) await send('GET', `${secrets}/${name}.${each}.account`)
-    await send('GET', `${secrets}/${name}-credentials`)
-    for (const each of users) await send('POST', secrets, secretOf(name, uid, each))
-    await send('GET', `${secrets}/${name}-credentials`)
+    for (const each of users) await call('GET', `${secrets}/${name}.${each}.account`)
+    await call('GET', `${secrets}/${name}-credentials`)
+    for (const each of users) await call('POST', secrets, secretOf(name, uid, each))
+    await call('GET', `${secrets}/${name}-credentials`)
   })
   return releases.length * users.length
 }
@@ -115,19 +115,22 @@ async function list(namespace: string) {
   const path = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases?limit=500`
   const found: { readonly name: string; readonly uid: string }[] = []
   for (let next: string | undefined = ''; next !== undefined; ) {
-    const page = JSON.parse(await send('GET', `${path}&continue=${encodeURIComponent(next)}`))
+    const page = JSON.parse(await call('GET', `${path}&continue=${encodeURIComponent(next)}`))
     for (const { metadata } of page.items) found.push({ name: metadata.name, uid: metadata.uid })
     next = page.metadata.continue || undefined
   }
   return found
 }
 
-async function send(method: string, path: string, body?: object): Promise<string> {
-  const headers = { 'Content-Type': 'application/json' }
-  const sent = body === undefined ? {} : { body: JSON.stringify(body), headers }
-  const answer = await fetch(new Request(`https://kubernetes.default.svc${path}`, { method, ...sent }))
-  const text = await answer.text()
-  if (!answer.ok && answer.status !== 404) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+async function call(method: KubeRequest['method'], path: string, body?: object): Promise<string> {
+  const sent =
+    body === undefined
+      ? { headers: {} }
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const { signal } = new AbortController()
+  const { status, bytes } = await send({ method, path, ...sent, signal, maxBytes: 2 ** 25 })
+  const text = new TextDecoder().decode(bytes)
+  if (status >= 300 && status !== 404) throw new Error(`${method} ${path}: ${status} ${text}`)
   return text
 }
 

@@ -3,12 +3,12 @@
  * CronJob's pod does, without what starts it.
  */
 import { readFileSync } from 'node:fs'
-import type { Fetch } from '../src/core/deps.ts'
 import { noMetrics } from '../src/core/metrics.ts'
 import { type SweepReport, sweep } from '../src/credentials/sweep.ts'
 import { createDefinitionLookup } from '../src/definitions/lookup.ts'
 import { createKube } from '../src/k8s/adapter.ts'
-import { inClusterFetch } from '../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../src/k8s/node-in-cluster.ts'
+import type { Send } from '../src/k8s/send.ts'
 import { createBareClient } from './bare-client.ts'
 
 /** What it does: `sweep`; `list`, each page dropped; or `keep`, all of them held until the end. */
@@ -33,13 +33,13 @@ const now = () => Date.now()
 const PAGE = 500
 let calls = 0
 let writes = 0
-const reach = inClusterFetch({ url, caFile, tokenFile, now })
-const fetch: Fetch = async (request) => {
+const reach = inClusterSend({ url, caFile, tokenFile, now })
+const send: Send = async (request) => {
   calls += 1
   if (request.method !== 'GET') writes += 1
   return reach(request)
 }
-const kube = createKube({ fetch, timeoutMs: 30_000, reportingInstance: 'bench', now, metrics: noMetrics })
+const kube = createKube({ send, timeoutMs: 30_000, reportingInstance: 'bench', now, metrics: noMetrics })
 
 const start = performance.now()
 const cpu = process.cpuUsage()

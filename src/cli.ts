@@ -19,6 +19,7 @@ import { own, parseJson, textAt } from './core/json.ts'
 import { decodeData } from './core/text.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { openKubeconfig } from './k8s/node-kubeconfig.ts'
+import { sendOver } from './k8s/send.ts'
 import { VERSION } from './version.ts'
 
 type DefinitionCommand = Extract<Command, { is: 'definition-check' }>
@@ -69,7 +70,7 @@ async function demo(): Promise<boolean> {
   const config = await readConfig({ PORT: '0', MINTONCE_LOG_LEVEL: 'error' })
   const deps = createDeps(config)
   const { admin, kube } = await openExample({ deps, rolesFolder: ROLES, audiences: config.audiences })
-  const serving = await runApp(config, { deps, kube })
+  const serving = await runApp(config, { deps, kube: sendOver(kube) })
   print(`mintonce ${VERSION}: one password, from the request to the check that a database makes.`)
   print(`The function is the one that ships, on ${originOf(serving)}; the cluster is a sandbox in memory.`)
   try {
@@ -121,7 +122,7 @@ async function adopt({ cluster, allNamespaces, ...command }: AdoptCommand): Prom
   const config = await readSettings()
   const access = await openKubeconfig(cluster)
   const namespace = allNamespaces ? undefined : (command.namespace ?? access.namespace)
-  return runAdopt(servicesFor(config, access.fetch).kube, { ...command, namespace, print, complain })
+  return runAdopt(servicesFor(config, access.send).kube, { ...command, namespace, print, complain })
 }
 
 /** Offline, with the one setting that says which definitions are right. */
@@ -137,7 +138,8 @@ async function dev(options: ClusterOptions | undefined): Promise<undefined> {
   const deps = createDeps(config)
   const cluster = options === undefined ? undefined : await openKubeconfig(options)
   const kube =
-    cluster?.fetch ?? (await openExample({ deps, rolesFolder: ROLES, audiences: config.audiences })).kube
+    cluster?.send ??
+    sendOver((await openExample({ deps, rolesFolder: ROLES, audiences: config.audiences })).kube)
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],

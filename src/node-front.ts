@@ -2,8 +2,9 @@ import type { Authenticator } from './auth/authenticator.ts'
 import { createFrontProxyAuthenticator } from './auth/front-proxy.ts'
 import { createRequestHeaderReader, type RequestHeaderReader } from './auth/request-header-reader.ts'
 import type { Config } from './config.ts'
-import type { Deps, Fetch } from './core/deps.ts'
+import type { Deps } from './core/deps.ts'
 import { createKube } from './k8s/adapter.ts'
+import type { Send } from './k8s/send.ts'
 import { openTls, type Tls } from './node-tls.ts'
 
 interface Front {
@@ -17,7 +18,7 @@ type Settings = Pick<Config, 'frontProxy' | 'kubeTimeoutMs' | 'requestHeaderMaxA
 
 interface Parts {
   readonly deps: Pick<Deps, 'now' | 'log' | 'metrics'>
-  readonly kube: Fetch
+  readonly kube: Send
 }
 
 /** The kubelet replaces files of a Secret within a minute or so of the change. */
@@ -33,9 +34,9 @@ const AUTHORITY_AGAIN_MS = 2000
 export async function openFront(
   files: TlsFiles,
   config: Settings,
-  { kube: fetch, deps }: Parts,
+  { kube: send, deps }: Parts,
 ): Promise<Front> {
-  const requestHeader = config.frontProxy ? await openRequestHeader(config, { kube: fetch, deps }) : undefined
+  const requestHeader = config.frontProxy ? await openRequestHeader(config, { kube: send, deps }) : undefined
   const clientAuthority = () => requestHeader?.current()?.authority
   const tls = await openTls({ ...files, clientAuthority, ...deps })
   setInterval(() => void tls.refresh(), FILES_AGAIN_MS).unref()
@@ -51,9 +52,9 @@ export async function openFront(
 
 async function openRequestHeader(
   { kubeTimeoutMs: timeoutMs }: Settings,
-  { kube: fetch, deps }: Parts,
+  { kube: send, deps }: Parts,
 ): Promise<RequestHeaderReader> {
-  const kube = createKube({ ...deps, fetch, timeoutMs, reportingInstance: '' })
+  const kube = createKube({ ...deps, send, timeoutMs, reportingInstance: '' })
   const requestHeader = createRequestHeaderReader({ kube, log: deps.log })
   const problems = await requestHeader.read()
   if (problems.length === 0) return requestHeader

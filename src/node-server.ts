@@ -52,11 +52,8 @@ const LIMITS = {
 /** Serves the app over HTTP/1.1. Rejects when the address cannot be listened on. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, log, group, tls } = options
-  const pending = new Set<Promise<unknown>>()
-  const afterResponse = (work: Promise<unknown>) => {
-    const tracked = work.catch(() => undefined).finally(() => pending.delete(tracked))
-    pending.add(tracked)
-  }
+  const unanswered = new Set<ServerResponse>()
+  const later = createLater(unanswered)
   const listener = getRequestListener(
     (request, bindings) => {
       const { incoming, outgoing } = bindings as HttpBindings
@@ -69,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         rawTarget: incoming.url ?? '',
         headerLines: linesOf(incoming.rawHeaders),
         ...(clientCertificate === undefined ? {} : { clientCertificate }),
-        afterResponse,
+        afterResponse: (work) => later.after(outgoing, work),
       })
     },
     {
@@ -77,7 +74,6 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       errorHandler: () => malformed('the request line or a header is malformed', group),
     },
   )
-  const unanswered = new Set<ServerResponse>()
   const unused = new Map<string, Socket>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     unused.delete(peerOf(incoming.socket))
@@ -110,7 +106,24 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   await listen(server, options)
   const { address, port } = server.address() as AddressInfo
   log('info', options.event ?? 'listening', { address, port })
-  return { address, port, stop: () => stop({ server, unanswered, unused, pending }, options) }
+  return { address, port, stop: () => stop({ server, unanswered, unused, pending: later.pending }, options) }
+}
+
+/** Work that begins when an answer has gone, or can go nowhere any more. */
+function createLater(unanswered: ReadonlySet<ServerResponse>) {
+  const pending = new Set<Promise<unknown>>()
+  return {
+    pending,
+    after: (outgoing: ServerResponse, work: () => Promise<unknown>): void => {
+      const gone = new Promise<void>((resolve) => {
+        if (unanswered.has(outgoing)) outgoing.once('close', resolve)
+        else resolve()
+      })
+      const done = gone.then(work).catch(() => undefined)
+      pending.add(done)
+      void done.then(() => pending.delete(done))
+    },
+  }
 }
 
 /** The same for a connection and for what is encrypted in it. */

@@ -9,7 +9,7 @@ import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { decodeData } from './core/text.ts'
 import type { Services } from './handlers/services.ts'
-import { inClusterFetch } from './k8s/node-in-cluster.ts'
+import { inClusterSend } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
 import type { MetricsServing } from './node-metrics.ts'
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const measuring = await openMetrics(config, log)
   const metrics = measuring?.metrics ?? noMetrics
   const deps = { now, randomBytes: (length: number) => new Uint8Array(random(length)), log, metrics }
-  const kube = inClusterFetch({
+  const kube = inClusterSend({
     url: config.kubeUrl,
     caFile: config.kubeCaFile,
     tokenFile: config.kubeTokenFile,

@@ -13,13 +13,14 @@ import { createWebhooks, type WebhookFetch } from './definitions/webhook-client.
 import type { Services } from './handlers/services.ts'
 import { createKube } from './k8s/adapter.ts'
 import type { Kube } from './k8s/kube.ts'
+import type { Send } from './k8s/send.ts'
 import { VERSION } from './version.ts'
 
 /** What differs from one runtime to the next. */
 export interface Runtime {
   readonly deps: Deps
   /** To the Kubernetes API. */
-  readonly kube: Fetch
+  readonly kube: Send
   /** To issuers of tokens: a fetch that trusts this CA (PEM), or the runtime's own when there is none. */
   readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
   /** To webhooks that definitions name. Undefined: this runtime cannot check who answers, and calls none. */
@@ -52,7 +53,7 @@ export function createServices(
   settings: Settings,
   {
     deps,
-    kube: fetch,
+    kube: send,
     fetchFor,
     webhookFetch,
     instance,
@@ -63,7 +64,7 @@ export function createServices(
   const { now, log, metrics } = deps
   const { audiences, issuers, clockToleranceSeconds } = settings
   const timeoutMs = settings.kubeTimeoutMs
-  const kube = createKube({ fetch, timeoutMs, reportingInstance: instance, now, metrics })
+  const kube = createKube({ send, timeoutMs, reportingInstance: instance, now, metrics })
   return {
     group: settings.group,
     deadlineMs: settings.deadlineMs,

@@ -7,6 +7,7 @@ import { noMetrics } from './core/metrics.ts'
 import { crashed } from './handlers/answer.ts'
 import type { Services } from './handlers/services.ts'
 import { sweepOnce } from './handlers/sweep-once.ts'
+import { sendOver } from './k8s/send.ts'
 import type { App } from './router.ts'
 import { createServices } from './services.ts'
 
@@ -38,7 +39,7 @@ export default {
   async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
     built ??= build(env).catch(misconfigured)
     const { app } = await built
-    return app(request, { afterResponse: (work) => context.waitUntil(work) })
+    return app(request, { afterResponse: (work) => context.waitUntil(soon().then(work)) })
   },
 
   /** A cron trigger: one sweep. Rejects when it failed, so that the runtime counts it as such. */
@@ -46,12 +47,15 @@ export default {
     built ??= build(env).catch(misconfigured)
     const { services } = await built
     if (services === undefined) throw new Error('bad configuration')
-    const swept = await sweepOnce(services, { later: (work) => context.waitUntil(work) })
+    const swept = await sweepOnce(services, { later: (work) => context.waitUntil(work()) })
     if (swept.ok) return
     services.deps.log('error', 'sweep_failed', { failure: swept.failure.reason })
     throw new Error(`the sweep failed: ${swept.failure.reason}`)
   },
 }
+
+/** When what is at hand now is done: an answer that is ready has gone. */
+const soon = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
 
 /** The operator reads the mistakes in the log; a caller learns that there are some. */
 function misconfigured(error: unknown): Built {
@@ -76,7 +80,7 @@ async function build(env: WorkerEnv): Promise<Built> {
   }
   const services = createServices(config, {
     deps,
-    kube: kubeOf(env),
+    kube: sendOver(kubeOf(env)),
     fetchFor: publicFetch,
     instance: 'worker',
   })

@@ -27,7 +27,7 @@ const PARTS: Readonly<Record<ConvertCommand['part'], Part>> = {
 export async function runConvert(config: Config, command: ConvertCommand): Promise<number> {
   const ending = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
-  const fetch = await reach(config, command.cluster)
+  const send = await reach(config, command.cluster)
   const own = createDeps(config)
   const output = createConvertOutput({
     format: command.output,
@@ -37,7 +37,7 @@ export async function runConvert(config: Config, command: ConvertCommand): Promi
     write: (text) => void process.stderr.write(text),
   })
   const deps: Deps = { ...own, log: output.log }
-  const ways = { fetch, timeoutMs: config.kubeTimeoutMs, now: deps.now, metrics: deps.metrics }
+  const ways = { send, timeoutMs: config.kubeTimeoutMs, now: deps.now, metrics: deps.metrics }
   return PARTS[command.part](
     {
       config,

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
 import { noMetrics } from '../core/metrics.ts'
 import { createIssuerFetch } from '../k8s/node-issuer.ts'
 import { createWebhookClient } from '../k8s/node-webhook.ts'
+import type { Send } from '../k8s/send.ts'
 import { type Serving, serve } from '../node-server.ts'
 import { createServices } from '../services.ts'
 
@@ -24,7 +25,7 @@ export function createDeps(config: Pick<Config, 'logLevel'>): Deps {
 /** The function as it ships, over HTTP, in front of the Kubernetes API that `kube` reaches. Says what hinders it. */
 export async function runApp(
   config: Config,
-  { deps, kube }: { readonly deps: Deps; readonly kube: Fetch },
+  { deps, kube }: { readonly deps: Deps; readonly kube: Send },
 ): Promise<Serving> {
   const { group, port, listenAddress: address = '127.0.0.1' } = config
   const app = createApp(

@@ -20,7 +20,7 @@ export async function runSweep(
   { print, complain, isTerminal, isPod, ...options }: SweepCommandOptions,
 ): Promise<boolean> {
   const later: Promise<unknown>[] = []
-  const swept = await sweepOnce(services, { later: (work) => void later.push(work), ...options })
+  const swept = await sweepOnce(services, { later: (work) => void later.push(work()), ...options })
   await Promise.all(later)
   if (!swept.ok) {
     complain(`the sweep failed: ${wordsOf(swept.failure)}`)

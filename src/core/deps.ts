@@ -18,8 +18,11 @@ export type Log = (level: LogLevel, event: string, fields: Readonly<Record<strin
 
 /** What one request brings beside itself. */
 export interface RequestContext {
-  /** Runs after the answer was sent: `ctx.waitUntil` in a worker. */
-  readonly afterResponse: (work: Promise<unknown>) => void
+  /**
+   * Begins `work` when the answer has gone, or the caller has, and keeps the process until it is over: `ctx.waitUntil` in a
+   * worker. For work that has begun, `() => work`.
+   */
+  readonly afterResponse: (work: () => Promise<unknown>) => void
   /** The request target as it stood on the request line (RFC 9112, section 3.2), where the runtime shows it. */
   readonly rawTarget?: string
   /** Every header field, where the runtime shows them one by one. */

@@ -28,10 +28,13 @@ export function timeLimit(milliseconds: number, other?: AbortSignal): TimeLimit 
   }
   const release = () => {
     end()
-    controller.abort()
+    controller.abort(RELEASED)
   }
   return { signal: controller.signal, end, release }
 }
+
+/** One for all: an error of its own for each, with a stack, would cost more than the time limit. */
+const RELEASED = 'not needed any more'
 
 /** Rejects with the signal's reason when it fires, and never settles before: for whoever races it with something slow. */
 export const whenAborted = (signal: AbortSignal): Promise<never> =>

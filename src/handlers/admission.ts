@@ -56,7 +56,7 @@ async function respond(
   if (review === undefined) return answerReview(uid, ALLOWED, services.group)
   const verdict = await judge(services, review, { signal })
   logVerdict(services, review, verdict, services.deps.now() - startedAt)
-  if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(adopt(services, review))
+  if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(() => adopt(services, review))
   return answerReview(uid, verdict, services.group)
 }
 

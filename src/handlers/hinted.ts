@@ -41,7 +41,7 @@ export async function answerWhenDone(
   c: Context<AppEnv>,
   work: Promise<Hinted>,
 ): Promise<Response> {
-  c.env.afterResponse(work)
+  c.env.afterResponse(() => work)
   const done = await Promise.race([work, after(services.deadlineMs)])
   return done === undefined ? nothing(202) : answerOf(services, done)
 }

@@ -21,16 +21,25 @@ export const syncServicesWith = (services: SyncParts, later: Later): SyncService
   graceMs: services.graceMs,
 })
 
-/** Events never hold up or fail the answer. */
-export const emitterOf = (services: Services, c: Context<AppEnv>) =>
-  emitterWith(services, c.env.afterResponse)
+type Parts = Pick<SyncParts, 'kube' | 'deps'>
 
-export const emitterWith =
-  ({ kube, deps }: Pick<SyncParts, 'kube' | 'deps'>, later: Later) =>
+/** Events never hold up or fail the answer: they are sent when it has gone. */
+export const emitterOf =
+  (services: Services, c: Context<AppEnv>) =>
   (event: KubeEvent): void => {
-    const sent = kube.createEvent(event, deps.now()).then((created) => {
-      if (created.ok) return
-      deps.log('warn', 'event_lost', { lost: event.reason, reason: created.failure.reason })
-    })
-    later(sent)
+    const at = services.deps.now()
+    c.env.afterResponse(() => send(services, event, at))
   }
+
+/** The same while something long goes on: they are sent as they come, and not all at once when it is over. */
+export const emitterWith =
+  (services: Parts, later: Later) =>
+  (event: KubeEvent): void => {
+    const sent = send(services, event, services.deps.now())
+    later(() => sent)
+  }
+
+async function send({ kube, deps }: Parts, event: KubeEvent, at: number): Promise<void> {
+  const created = await kube.createEvent(event, at)
+  if (!created.ok) deps.log('warn', 'event_lost', { lost: event.reason, reason: created.failure.reason })
+}

@@ -1,4 +1,4 @@
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
 import { ok } from '../core/result.ts'
 import { listCallOf, listPage, releaseOf } from './adapter-lists.ts'
 import { guard, optional, releasePath, stored, writeOf } from './adapter-objects.ts'
@@ -6,9 +6,10 @@ import { type Caller, createCaller, JSON_PATCH, type KubeResult, measured } from
 import type { ConversionKube, JsonPatchOperation, StoredConfigMap } from './conversion-kube.ts'
 import type { ListOptions, Page, Preconditions } from './kube.ts'
 import { pathOf } from './names.ts'
+import type { Send } from './send.ts'
 
 interface ConversionKubeOptions extends Pick<Deps, 'now' | 'metrics'> {
-  readonly fetch: Fetch
+  readonly send: Send
   /** For each call, from before it is sent until its answer is read. */
   readonly timeoutMs: number
 }
@@ -16,9 +17,9 @@ interface ConversionKubeOptions extends Pick<Deps, 'now' | 'metrics'> {
 const configMapsPath = (namespace: string, ...name: readonly string[]): string =>
   pathOf('api', 'v1', 'namespaces', namespace, 'configmaps', ...name)
 
-/** The conversion's own port over fetch. No entry that serves requests imports it. */
-export function createConversionKube({ fetch, timeoutMs, ...deps }: ConversionKubeOptions): ConversionKube {
-  const call = measured(createCaller(fetch, timeoutMs), deps)
+/** The conversion's own port over its seam. No entry that serves requests imports it. */
+export function createConversionKube({ send, timeoutMs, ...deps }: ConversionKubeOptions): ConversionKube {
+  const call = measured(createCaller(send, timeoutMs), deps)
   return {
     ...configMapsOf(call),
     patchHelmRelease: async (namespace, name, read, operations, options = {}) => {

@@ -1,4 +1,4 @@
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
 import { isObject, type Json, own } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import { listDefinitions, listHelmReleases, listSecrets, releaseOf } from './adapter-lists.ts'
@@ -10,9 +10,10 @@ import { eventOf } from './event.ts'
 import type { CallOptions, Kube } from './kube.ts'
 import { pathOf } from './names.ts'
 import type { Namespace, Secret, StoredSecret } from './objects.ts'
+import type { Send } from './send.ts'
 
 interface KubeOptions extends Pick<Deps, 'now' | 'metrics'> {
-  readonly fetch: Fetch
+  readonly send: Send
   /** For each call, from before it is sent until its answer is read. */
   readonly timeoutMs: number
   /** The name of this replica in Events. */
@@ -20,11 +21,11 @@ interface KubeOptions extends Pick<Deps, 'now' | 'metrics'> {
 }
 
 /**
- * The port over fetch: with its parts in `adapter-*.ts` the only code that knows URLs of the Kubernetes API. Names are
+ * The port over its seam: with its parts in `adapter-*.ts` the only code that knows URLs of the Kubernetes API. Names are
  * validated by callers: a TypeError says that one was not. Fails with the arms of `KubeFailure`; each call is sent once.
  */
-export function createKube({ fetch, timeoutMs, reportingInstance, ...deps }: KubeOptions): Kube {
-  const call = measured(createCaller(fetch, timeoutMs), deps)
+export function createKube({ send, timeoutMs, reportingInstance, ...deps }: KubeOptions): Kube {
+  const call = measured(createCaller(send, timeoutMs), deps)
   return {
     ...readsOf(call),
     ...writesOf(call),

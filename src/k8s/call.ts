@@ -1,5 +1,4 @@
-import { readBytes } from '../core/bytes.ts'
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
 import { codeOf, wasNeverSent } from '../core/error-code.ts'
 import type { KubeFailure } from '../core/failure.ts'
 import { isObject, type Json, parseJson } from '../core/json.ts'
@@ -8,10 +7,11 @@ import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
 import { timeLimit, whenAborted } from '../core/time-limit.ts'
 import { refusalOf } from './refusal.ts'
+import type { KubeRequest, Send } from './send.ts'
 
 /** One request to the Kubernetes API. */
 interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method: KubeRequest['method']
   /** Absolute, made by `pathOf`. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
@@ -31,24 +31,17 @@ export type Caller = (call: Call) => Promise<KubeResult<Json>>
 /** RFC 6902, section 6. */
 export const JSON_PATCH = 'application/json-patch+json'
 
-/** In the cluster this is the API server's name; elsewhere the seam maps it to an address. */
-const KUBE_ORIGIN = 'https://kubernetes.default.svc'
-
 /** etcd takes no object of more than 1.5 MiB; base64, managed fields and escapes make it longer on the wire. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_LIST_BYTES = 32 * 1024 * 1024
 
-/**
- * Sends a call once and reads its answer, an object, within `timeoutMs` also when `fetch` does not heed its signal.
- * Redirects are failures: following one would carry the body, a token review's token for example, to another host.
- */
-export function createCaller(fetch: Fetch, timeoutMs: number): Caller {
+/** Sends a call once and reads its answer, an object, within `timeoutMs` also when `send` does not heed its signal. */
+export function createCaller(send: Send, timeoutMs: number): Caller {
   return async (call) => {
     const { signal, release } = timeLimit(timeoutMs, call.signal)
-    const request = requestOf(call, signal)
     try {
       signal.throwIfAborted()
-      return await Promise.race([exchange(fetch, request, call), whenAborted(signal)])
+      return await Promise.race([exchange(send, call, signal), whenAborted(signal)])
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
     } finally {
@@ -68,12 +61,14 @@ export function measured(call: Caller, { now, metrics }: Pick<Deps, 'now' | 'met
   }
 }
 
-async function exchange(fetch: Fetch, request: Request, call: Call): Promise<KubeResult<Json>> {
-  const response = await fetch(request)
-  const text = await readText(response, call.maxBytes ?? MAX_OBJECT_BYTES)
+async function exchange(send: Send, call: Call, signal: AbortSignal): Promise<KubeResult<Json>> {
+  const { status, header, bytes } = await send(requestOf(call, signal))
+  const text = bytes === undefined ? undefined : fromUtf8(bytes)
   const answer = text === undefined ? undefined : parseJson(text)
-  if (!response.ok) return fail(refusalOf(response, answer, call))
-  return isObject(answer) ? ok(answer) : fail(senseless(call.what, response.status))
+  const isDone = status >= 200 && status < 300
+  if (!isDone)
+    return fail(refusalOf({ code: status, status: answer, retryAfter: header('retry-after') }, call))
+  return isObject(answer) ? ok(answer) : fail(senseless(call.what, status))
 }
 
 /** A success that is not what was asked for. */
@@ -84,27 +79,15 @@ export const senseless = (what: string, code = 200): KubeFailure => ({
 })
 
 function requestOf(
-  { method, path, query = {}, body, contentType = 'application/json' }: Call,
+  { method, path, query = {}, body, contentType = 'application/json', maxBytes = MAX_OBJECT_BYTES }: Call,
   signal: AbortSignal,
-): Request {
+): KubeRequest {
   const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
   const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
-  return new Request(`${KUBE_ORIGIN}${path}${search}`, {
-    method,
-    redirect: 'manual',
-    signal,
-    headers: {
-      Accept: 'application/json',
-      ...(body === undefined ? {} : { 'Content-Type': contentType }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-}
-
-/** Undefined when the answer is longer than `maxBytes`, or no UTF-8. */
-async function readText(response: Response, maxBytes: number): Promise<string | undefined> {
-  const bytes = await readBytes(response.body, maxBytes)
-  return bytes === undefined ? undefined : fromUtf8(bytes)
+  const common = { method, path: `${path}${search}`, signal, maxBytes }
+  if (body === undefined) return { ...common, headers: { accept: 'application/json' } }
+  const headers = { accept: 'application/json', 'content-type': contentType }
+  return { ...common, headers, body: JSON.stringify(body) }
 }
 
 /** Whatever an error says stays here but for its code: texts of proxies and servers may quote what was sent. */

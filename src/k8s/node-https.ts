@@ -19,9 +19,10 @@ export type TlsOptions = Pick<
 export interface HttpsClient {
   /**
    * `more` goes in place of what the request says: a list is a header line for each item, which `Headers` cannot say.
-   * `body` is what was read of the request, by whoever has read it.
    */
-  readonly fetch: (request: Request, more?: HeaderLists, body?: ArrayBuffer) => ReturnType<Fetch>
+  readonly fetch: (request: Request, more?: HeaderLists) => ReturnType<Fetch>
+  /** The same without the Fetch API's objects, which cost more than the call. `to` is a URL, or a path of the server. */
+  readonly open: (to: string, request: PlainRequest) => Promise<IncomingMessage>
   /** Idle connections end now, busy ones after their answer. */
   readonly close: () => void
 }
@@ -29,17 +30,18 @@ export interface HttpsClient {
 /** By names in lower case. */
 export type HeaderLists = Readonly<Record<string, string[]>>
 
+/** One whose body is at hand: a body that fails half-way must not be half a request. */
+interface PlainRequest {
+  readonly method: string
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: string | Uint8Array
+  readonly signal: AbortSignal
+}
+
 /** Where a request goes, as `node:http` wants it. */
 type Address = Pick<ReturnType<typeof urlToHttpOptions>, 'protocol' | 'hostname' | 'port' | 'auth'> & {
   readonly path: string
-}
-
-interface Way {
-  readonly body: ArrayBuffer
-  readonly agent: HttpsAgent | HttpAgent
-  readonly more: HeaderLists
-  /** Requests that are under way. */
-  readonly alive: Set<Request>
 }
 
 /** Shorter than servers keep idle connections: one that is closed under a request loses its answer. */
@@ -57,15 +59,26 @@ export function createHttpsClient(server: string | undefined, tls: TlsOptions = 
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
   const secure = new HttpsAgent({ ...options, ...tls })
   const plain = new HttpAgent(options)
-  const alive = new Set<Request>()
   const base = server === undefined ? undefined : addressOf(server)
+  /** Requests that are under way: one that was collected passes no abort on, its signal follows the one it was made with weakly. */
+  const alive = new Set<Request>()
+  const open: HttpsClient['open'] = async (url, request) => {
+    const to = base === undefined ? addressOf(url) : below(base, url)
+    return send(request, to, to.protocol === 'https:' ? secure : plain)
+  }
   return {
-    fetch: async (request, more = {}, read) => {
-      const to = base === undefined ? addressOf(request.url) : below(base, request.url)
-      const agent = to.protocol === 'https:' ? secure : plain
-      // Read before anything is sent: a body that fails half-way must not be half a request.
-      const body = read ?? (await request.arrayBuffer())
-      return send(request, to, { body, agent, more, alive })
+    open,
+    fetch: async (request, more = {}) => {
+      const body = new Uint8Array(await request.arrayBuffer())
+      const { method, signal, url } = request
+      const headers = { ...Object.fromEntries(request.headers), ...more }
+      alive.add(request)
+      const over = () => alive.delete(request)
+      const answer = await open(url, { method, headers, body, signal }).catch((error: unknown) => {
+        over()
+        throw error
+      })
+      return toResponse(answer.once('close', over), method)
     },
     close: () => {
       retire(secure)
@@ -87,7 +100,7 @@ function addressOf(url: string): Address {
 
 /** A Request's URL is normalised: what comes after its authority is the path, the query and a fragment. */
 function below(base: Address, asked: string): Address {
-  const from = asked.indexOf('/', asked.indexOf('//') + 2)
+  const from = asked.startsWith('/') ? 0 : asked.indexOf('/', asked.indexOf('//') + 2)
   const [path = ''] = asked.slice(from).split('#', 1)
   return { ...base, path: `${base.path.replace(/\/+$/, '')}${path}` }
 }
@@ -99,33 +112,15 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-function send(request: Request, to: Address, { body, agent, more, alive }: Way): Promise<Response> {
+function send(request: PlainRequest, to: Address, agent: HttpsAgent | HttpAgent): Promise<IncomingMessage> {
+  const { method, signal, body } = request
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
-  const headers = {
-    ...Object.fromEntries(request.headers),
-    ...more,
-    'content-length': String(body.byteLength),
-  }
-  const { method, signal } = request
+  const headers = { ...request.headers, 'content-length': String(Buffer.byteLength(body)) }
   const start = to.protocol === 'https:' ? httpsRequest : httpRequest
-  return new Promise<Response>((resolve, reject) => {
-    const answered = (answer: IncomingMessage) => {
-      try {
-        resolve(toResponse(answer, method))
-      } catch (error) {
-        // A status that no Response may have.
-        answer.destroy()
-        reject(error)
-      }
-    }
-    const outgoing = begin(() => start({ ...to, method, headers, agent, signal }, answered))
+  return new Promise((resolve, reject) => {
+    const outgoing = begin(() => start({ ...to, method, headers, agent, signal }, resolve))
     const mayHaveLeft = watchConnection(outgoing)
-    // A Request that was collected passes no abort on any more: its signal follows the one it was made with weakly.
-    alive.add(request)
-    outgoing
-      .once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error)))
-      .once('close', () => alive.delete(request))
-      .end(Buffer.from(body))
+    outgoing.once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error))).end(body)
   })
 }
 
@@ -156,11 +151,15 @@ function toResponse(answer: IncomingMessage, method: string): Response {
   const headers = new Headers()
   for (let at = 0; at < rawHeaders.length; at += 2)
     headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-  if (BODILESS.has(status) || method === 'HEAD') {
-    answer.resume()
-    return new Response(null, { status, headers })
+  const hasBody = !BODILESS.has(status) && method !== 'HEAD'
+  if (!hasBody) answer.resume()
+  try {
+    return new Response(hasBody ? streamOf(answer) : null, { status, headers })
+  } catch (error) {
+    // A status that no Response may have.
+    answer.destroy()
+    throw error
   }
-  return new Response(streamOf(answer), { status, headers })
 }
 
 /** What `Readable.toWeb` does, at a fraction of what that costs: with an error, or an end, as the answer has it. */

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { isBearerToken } from '../core/bearer.ts'
-import type { Fetch } from '../core/deps.ts'
 import { createHttpsClient, type HttpsClient } from './node-https.ts'
+import { type OpenAnswer, openAnswer } from './node-send.ts'
+import type { KubeRequest, Send } from './send.ts'
 
 interface InClusterOptions {
   /** `https://host:port` of the API server. */
@@ -15,14 +16,14 @@ interface InClusterOptions {
 /** How long a file is believed: the kubelet replaces a token at 80 % of its life, an hour as a rule. */
 const READ_AGAIN_MS = 10_000
 /** Reviews are POSTs that store nothing. */
-const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectreviews)$/
+const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectreviews)(\?|$)/
 
 /**
  * The Kubernetes API with the credentials that the kubelet mounts, reread as they are rotated. After a 401 both files
  * are reread at once and, when the token was another, what stores nothing is asked again; a write is never sent twice.
  * A file that holds no token rejects with the code `NO_CREDENTIALS`: nothing is sent.
  */
-export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions): Fetch {
+export function inClusterSend({ url, caFile, tokenFile, now }: InClusterOptions): Send {
   const token = createFileReader(tokenFile, now)
   const ca = createFileReader(caFile, now)
   let client: (HttpsClient & { readonly ca: string | undefined }) | undefined
@@ -35,25 +36,21 @@ export function inClusterFetch({ url, caFile, tokenFile, now }: InClusterOptions
     return client
   }
 
-  async function send(request: Request, body: ArrayBuffer, bearer: string): Promise<Response> {
-    const { fetch } = await connected()
-    // The request itself: a copy would follow its signal weakly, and costs as much as the call.
-    return fetch(request, { authorization: [`Bearer ${bearer}`] }, body)
-  }
+  const open = async (request: KubeRequest, bearer: string): Promise<OpenAnswer> =>
+    openAnswer(await connected(), request, { authorization: [`Bearer ${bearer}`] })
 
   return async (request) => {
-    const body = await request.arrayBuffer()
     const refused = tokenIn(await token.read())
-    const answer = await send(request, body, refused)
-    if (answer.status !== 401) return answer
+    const answer = await open(request, refused)
+    if (answer.status !== 401) return answer.read()
     token.forget()
     ca.forget()
-    const storesNothing = request.method === 'GET' || REVIEWS.test(new URL(request.url).pathname)
-    if (!storesNothing) return answer
+    const storesNothing = request.method === 'GET' || REVIEWS.test(request.path)
+    if (!storesNothing) return answer.read()
     const bearer = tokenIn(await token.read())
-    if (bearer === refused) return answer
-    await answer.body?.cancel()
-    return send(request, body, bearer)
+    if (bearer === refused) return answer.read()
+    answer.drop()
+    return (await open(request, bearer)).read()
   }
 }
 

@@ -7,6 +7,8 @@ import { type Impersonation, impersonationHeaders, impersonationOf } from './nod
 import { type IdentitySource, identityOf, SAFE_CODES, trustIn } from './node-kubeconfig-credentials.ts'
 import { loadKubeconfig } from './node-kubeconfig-files.ts'
 import { SERVICE_ACCOUNT_FOLDER } from './node-pod.ts'
+import { openAnswer } from './node-send.ts'
+import type { Send } from './send.ts'
 
 interface KubeconfigOptions {
   /** Undefined: `$KUBECONFIG`, then `~/.kube/config`, then the pod's own account, as kubectl looks. */
@@ -34,6 +36,7 @@ export interface KubeconfigAccess {
   /** For a connection that is no request, such as a WebSocket. Rejects as a request would. */
   readonly credentials: () => Promise<Credentials>
   readonly fetch: Fetch
+  readonly send: Send
 }
 
 const SILENT: PluginTerminal = { stdin: false, stderr: false }
@@ -78,6 +81,10 @@ export async function openKubeconfig({
       const { headers, tls } = await credentialsOf(source, cluster)
       // The request itself: a copy follows its signal weakly, and is never aborted once the original was collected.
       return connected(tls).fetch(request, { ...headers, ...more })
+    },
+    send: async (request) => {
+      const { headers, tls } = await credentialsOf(source, cluster)
+      return (await openAnswer(connected(tls), request, { ...headers, ...more })).read()
     },
   }
 }

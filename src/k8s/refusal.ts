@@ -33,11 +33,21 @@ const byCode: ReadonlyMap<number, Row> = new Map<number, Row>([
   [429, ({ retryAfter }) => ({ reason: 'kube_overloaded', retryAfterSeconds: secondsOf(retryAfter) })],
 ])
 
+/** An answer that is no success. */
+interface Refused {
+  /** Of HTTP. */
+  readonly code: number
+  /** Its body, where that is JSON. */
+  readonly status: unknown
+  readonly retryAfter: string | null
+}
+
 /** Why the API server refused a call, from its code and `metav1.Status`. */
-export function refusalOf(response: Response, status: unknown, call: Called): KubeFailure {
-  const row = byCode.get(response.status)
-  if (row === undefined) return { reason: 'kube_error', call: call.what, code: response.status }
-  return row({ call, status, retryAfter: response.headers.get('retry-after') })
+export function refusalOf({ code, status, retryAfter }: Refused, call: Called): KubeFailure {
+  const row = byCode.get(code)
+  return row === undefined
+    ? { reason: 'kube_error', call: call.what, code }
+    : row({ call, status, retryAfter })
 }
 
 const reasonOf = (status: unknown): string | undefined => textAt(status, 'reason')

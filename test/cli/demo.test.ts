@@ -8,6 +8,7 @@ import { openExample } from '../../src/cli/example.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Fetch } from '../../src/core/deps.ts'
 import { noMetrics } from '../../src/core/metrics.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { createServices } from '../../src/services.ts'
 import { type Ended, ROOT, runCommand } from './command.ts'
 
@@ -37,7 +38,9 @@ async function demoWith({ fetch = (to) => to, takes = true, stored = (value) => 
   const rolesFolder = pathToFileURL(join(ROOT, 'deploy/base/rbac/'))
   const { admin, kube } = await openExample({ deps, rolesFolder, audiences: ['mintonce'] })
   const fetchFor = () => () => Promise.reject(new Error('there is no issuer'))
-  const app = createApp(createServices(await readConfig({}), { deps, kube, fetchFor, instance: 'test' }))
+  const app = createApp(
+    createServices(await readConfig({}), { deps, kube: sendOver(kube), fetchFor, instance: 'test' }),
+  )
   const printed: string[] = []
   const passed = await runDemo({
     baseUrl: 'http://mintonce.test',

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fetch } from '../../src/core/deps.ts'
-import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../../src/k8s/node-in-cluster.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
+import { fetchOver } from '../helpers/fetch-over.ts'
 import { eventually } from './eventually.ts'
 import { build } from './shipped.ts'
 
@@ -254,5 +255,5 @@ const createClient =
 async function fetchAs(serviceAccount: string): Promise<Fetch> {
   const tokenFile = join(plane.folder, `${serviceAccount}.token`)
   await writeFile(tokenFile, await plane.tokenOf('mintonce', serviceAccount))
-  return inClusterFetch({ url: plane.url, caFile: plane.caFile, tokenFile, now: () => Date.now() })
+  return fetchOver(inClusterSend({ url: plane.url, caFile: plane.caFile, tokenFile, now: () => Date.now() }))
 }

@@ -6,8 +6,9 @@ import type { RotationServices } from '../../src/conversion/rotate/rotator.ts'
 import type { Fetch } from '../../src/core/deps.ts'
 import { ok } from '../../src/core/result.ts'
 import type { ExecTarget } from '../../src/k8s/exec-in-pod.ts'
-import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../../src/k8s/node-in-cluster.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
+import { fetchOver } from '../helpers/fetch-over.ts'
 import { eventually } from './eventually.ts'
 import { build } from './shipped.ts'
 
@@ -428,5 +429,5 @@ const createClient =
 async function fetchAs(serviceAccount: string): Promise<Fetch> {
   const tokenFile = join(plane.folder, `${serviceAccount}.token`)
   await writeFile(tokenFile, await plane.tokenOf(PLATFORM, serviceAccount))
-  return inClusterFetch({ url: plane.url, caFile: plane.caFile, tokenFile, now: () => Date.now() })
+  return fetchOver(inClusterSend({ url: plane.url, caFile: plane.caFile, tokenFile, now: () => Date.now() }))
 }

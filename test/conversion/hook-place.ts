@@ -12,6 +12,7 @@ import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import { createConversionKube } from '../../src/k8s/adapter-conversion.ts'
 import type { ApplicationDefinition } from '../../src/k8s/objects.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 import { exampleDefinitions } from '../contract/backends/manifests.ts'
 import { type Admin, type Anything, adminOf } from '../contract/kube.ts'
@@ -198,7 +199,7 @@ export function hookServicesOver(
   deps: Pick<HookServices['deps'], 'now' | 'randomBytes'>,
   logged: Logged[] = [],
 ): HookServices {
-  const ways = { fetch, timeoutMs: 5000, now: deps.now, metrics: noMetrics }
+  const ways = { send: sendOver(fetch), timeoutMs: 5000, now: deps.now, metrics: noMetrics }
   return {
     kube: createKube({ ...ways, reportingInstance: 'test' }),
     conversionKube: createConversionKube(ways),

@@ -9,6 +9,7 @@ import { ok } from '../../src/core/result.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import { createConversionKube } from '../../src/k8s/adapter-conversion.ts'
 import type { ExecInPod } from '../../src/k8s/exec-in-pod.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { type Admin, type Anything, decode } from '../contract/kube.ts'
 import { type Rule, withFaults } from '../helpers/faults.ts'
 import { fileDefinitions, type HookPlace, hookPlace, PLATFORM, STARTED_AT, TENANT } from './hook-place.ts'
@@ -191,7 +192,7 @@ interface Ways {
 
 function servicesOver(fetch: Fetch, { now, log, exec, wait }: Ways): JobServices {
   // A call of a run that was killed never ends.
-  const ways = { fetch, timeoutMs: 2 ** 30, now, metrics: noMetrics }
+  const ways = { send: sendOver(fetch), timeoutMs: 2 ** 30, now, metrics: noMetrics }
   return {
     kube: createKube({ ...ways, reportingInstance: 'test' }),
     conversionKube: createConversionKube(ways),

@@ -104,6 +104,17 @@ test.each(['application/x-www-form-urlencoded', 'text/plain', ''])(
   },
 )
 
+test('a body that is framed as nothing is none, and nobody waits for it', async () => {
+  const { stream, taken } = pieces(1, 1)
+  const request = post(stream, { 'content-length': '0', 'content-type': 'text/plain' })
+  expect(await readBody(request, never)).toEqual({ ok: true, value: new Uint8Array() })
+  expect(taken()).toBe(0)
+  expect(await readBody(request, AbortSignal.abort())).toEqual({
+    ok: false,
+    failure: { reason: 'caller_gone' },
+  })
+})
+
 test('a compressed body is refused: its length is not what arrives', async () => {
   expect(await readBody(post(utf8('{}'), { 'content-encoding': 'gzip' }), never)).toMatchObject({
     failure: { reason: 'media_type_unsupported' },

@@ -9,6 +9,7 @@ import type { Review, Verdict } from '../../src/credentials/verdict.ts'
 import { createDefinitionLookup } from '../../src/definitions/lookup.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import type { HelmRelease, StoredSecret } from '../../src/k8s/objects.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { exampleTenant, TENANT } from '../../src/sandbox/example.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { createServices } from '../../src/services.ts'
@@ -56,7 +57,13 @@ export function startCluster(): Cluster {
       : new Response(JSON.stringify({ kind: 'Status', message: 'broken' }), { status: fault.code })
   }
   const now = () => NOW
-  const kube = createKube({ fetch, timeoutMs: 5000, reportingInstance: 'test', now, metrics: noMetrics })
+  const kube = createKube({
+    send: sendOver(fetch),
+    timeoutMs: 5000,
+    reportingInstance: 'test',
+    now,
+    metrics: noMetrics,
+  })
   const send = (method: string, path: string, body?: object) =>
     sandbox.admin(
       new Request(`https://kubernetes.default.svc${path}`, {
@@ -181,14 +188,14 @@ export async function admissionAppOf({ services, fetch }: Cluster): Promise<Admi
   const config = { ...(await readConfig({})), definitionsMaxAgeMs: 0 }
   const runtime = {
     deps: { ...services.deps, metrics },
-    kube: fetch,
+    kube: sendOver(fetch),
     fetchFor: () => fetch,
     instance: 'test',
   }
   const app = createAdmissionApp(createServices(config, runtime))
   return {
     call: (path, init) =>
-      app(new Request(`https://mintonce.test${path}`, init), { afterResponse: (work) => after.push(work) }),
+      app(new Request(`https://mintonce.test${path}`, init), { afterResponse: (work) => after.push(work()) }),
     counted,
     afterwards: () => Promise.all(after),
   }

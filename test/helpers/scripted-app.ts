@@ -122,7 +122,7 @@ export function scriptedApp(
           headers: { Authorization: `Bearer ${TOKEN}` },
           ...init,
         }),
-        { afterResponse: (work) => after.push(work) },
+        { afterResponse: (work) => after.push(work()) },
       ),
     logged,
     counted,

@@ -5,6 +5,7 @@ import type { SyncServices } from '../../src/credentials/sync.ts'
 import { createDefinitionLookup } from '../../src/definitions/lookup.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import type { KubeEvent } from '../../src/k8s/objects.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 import { exampleDefinitions, shippedRoles } from '../contract/backends/manifests.ts'
 import { type Admin, adminOf } from '../contract/kube.ts'
@@ -62,7 +63,13 @@ interface WatchedOptions extends Pick<Deps, 'now' | 'randomBytes'> {
 export function syncServicesOver(fetch: Fetch, { graceMs, ...deps }: WatchedOptions): Watched {
   const { now } = deps
   const timeoutMs = 5000
-  const kube = createKube({ fetch, timeoutMs, reportingInstance: 'test', now, metrics: noMetrics })
+  const kube = createKube({
+    send: sendOver(fetch),
+    timeoutMs,
+    reportingInstance: 'test',
+    now,
+    metrics: noMetrics,
+  })
   const events: KubeEvent[] = []
   const logged: { event: string; fields: Readonly<Record<string, unknown>> }[] = []
   const services: SyncServices = {

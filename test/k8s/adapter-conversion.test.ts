@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { noMetrics } from '../../src/core/metrics.ts'
 import { createConversionKube } from '../../src/k8s/adapter-conversion.ts'
 import { pointerTo } from '../../src/k8s/conversion-kube.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { adminOf } from '../contract/kube.ts'
 import { releaseOf } from '../contract/tenant.ts'
@@ -26,7 +27,7 @@ async function place() {
   const admin = adminOf(sandbox.admin)
   const values = { users: { 'a/b': { password: 'x' } } }
   const { metadata } = await admin.create(RELEASES, releaseOf('Postgres', 'orders', values))
-  return { admin, metadata, kube: createConversionKube({ ...ways, fetch: sandbox.admin }) }
+  return { admin, metadata, kube: createConversionKube({ ...ways, send: sendOver(sandbox.admin) }) }
 }
 
 describe('a ConfigMap', () => {
@@ -87,7 +88,7 @@ describe('a patch of a HelmRelease', () => {
     const { fetch, sent } = scriptedFetch(
       json({ kind: 'HelmRelease', metadata: { name: 'r', uid: 'u', resourceVersion: '2' } }),
     )
-    const kube = createConversionKube({ ...ways, fetch })
+    const kube = createConversionKube({ ...ways, send: sendOver(fetch) })
     const read = { uid: 'u', resourceVersion: '1' }
     await kube.patchHelmRelease(NAMESPACE, 'r', read, [remove], { dryRun: true })
     expect(sent).toMatchObject([
@@ -108,7 +109,7 @@ describe('a patch of a HelmRelease', () => {
   test('that the API server finds wrong is no conflict', async () => {
     const details = { name: 'r', kind: 'HelmRelease', causes: [{ field: 'spec', message: 'x' }] }
     const { fetch } = scriptedFetch(status(422, 'Invalid', { details }))
-    const kube = createConversionKube({ ...ways, fetch })
+    const kube = createConversionKube({ ...ways, send: sendOver(fetch) })
     const read = { uid: 'u', resourceVersion: '1' }
     expect(await kube.patchHelmRelease(NAMESPACE, 'r', read, [remove])).toMatchObject({
       failure: { reason: 'kube_invalid' },

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import { isDnsSubdomain } from '../../src/k8s/names.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { json, kubeOver, scripted, scriptedFetch, status } from './scripted-fetch.ts'
 
 const AT = Date.UTC(2026, 9, 2, 9, 14, 21, 347)
@@ -59,7 +60,13 @@ test('a long name is cut so that it stays a name with the five characters that a
 test('the name of a replica is cut to the 128 bytes that an Event may hold', async () => {
   const { fetch, sent } = scriptedFetch(json({}, 201))
   const reportingInstance = 'n'.repeat(300)
-  const kube = createKube({ fetch, timeoutMs: 5000, reportingInstance, now: () => 0, metrics: noMetrics })
+  const kube = createKube({
+    send: sendOver(fetch),
+    timeoutMs: 5000,
+    reportingInstance,
+    now: () => 0,
+    metrics: noMetrics,
+  })
   await kube.createEvent(event, AT)
   expect(sent[0]?.body).toMatchObject({ reportingInstance: 'n'.repeat(128) })
 })

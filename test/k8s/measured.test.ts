@@ -4,6 +4,7 @@ import { type KubeCallLabels, noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 import type { StoredSecret } from '../../src/k8s/objects.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 import { json, status } from './scripted-fetch.ts'
 
 /** What no label may say. */
@@ -30,7 +31,7 @@ function counting(fetch: Fetch): { readonly kube: Kube; readonly counted: readon
   const counted: Counted[] = []
   let time = 1000
   const kube = createKube({
-    fetch,
+    send: sendOver(fetch),
     timeoutMs: 50,
     reportingInstance: 'r',
     now: () => {

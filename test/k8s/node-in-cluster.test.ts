@@ -1,9 +1,10 @@
 import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { inClusterFetch } from '../../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../../src/k8s/node-in-cluster.ts'
+import { fetchOver } from '../helpers/fetch-over.ts'
 import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
-import { kubeOver } from './scripted-fetch.ts'
+import { kubeBy } from './scripted-fetch.ts'
 
 // Certificates are made by a program of their own, which a busy machine keeps waiting.
 vi.setConfig({ testTimeout: 20_000 })
@@ -32,7 +33,7 @@ async function rotating() {
     answerJson(response, secret)
   })
   return {
-    kube: kubeOver(inClusterFetch({ url, caFile: join(folder, 'none'), tokenFile, now: () => now })),
+    kube: kubeBy(inClusterSend({ url, caFile: join(folder, 'none'), tokenFile, now: () => now })),
     tokenFile,
     tokens: () => received.map(({ headers }) => headers.authorization),
     accept: (token: string) => {
@@ -134,8 +135,8 @@ test.each(['c3RvcmVk\nc3RvcmVk', 'c3RvcmVk c3RvcmVk', ' \n'])(
       failure: { reason: 'kube_unreachable', call: 'update Secret', why: 'NO_CREDENTIALS', sent: false },
     })
     expect(tokens()).toEqual([])
-    const fetch = inClusterFetch({ url: 'http://127.0.0.1:1', caFile: '', tokenFile, now: () => 0 })
-    await expect(fetch(new Request('https://kubernetes.default.svc/'))).rejects.toThrow(
+    const send = inClusterSend({ url: 'http://127.0.0.1:1', caFile: '', tokenFile, now: () => 0 })
+    await expect(fetchOver(send)(new Request('https://kubernetes.default.svc/'))).rejects.toThrow(
       'the token file holds no token',
     )
   },
@@ -163,7 +164,7 @@ test('a CA that was rotated, by a swapped link as the kubelet does it, is truste
     await before.issue('server'),
   )
   let now = 0
-  const kube = kubeOver(inClusterFetch({ url, caFile, tokenFile, now: () => now }))
+  const kube = kubeBy(inClusterSend({ url, caFile, tokenFile, now: () => now }))
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
 
   const { cert, key } = await after.issue('server')
@@ -192,7 +193,7 @@ test('a 401 makes the CA be read again too: the next connection trusts the new o
       answerJson(response, secret, request.headers.authorization === accepted ? 200 : 401),
     await before.issue('server'),
   )
-  const kube = kubeOver(inClusterFetch({ url, caFile, tokenFile, now: () => 0 }))
+  const kube = kubeBy(inClusterSend({ url, caFile, tokenFile, now: () => 0 }))
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
 
   const { cert, key } = await after.issue('server')
@@ -215,7 +216,7 @@ test('the connection of a 401 whose answer nobody reads is let go', async () => 
     void writeFile(tokenFile, 'two').then(() => response.writeHead(401).write('{'))
   })
   // Longer than the test may take: at its time limit a call lets go of everything.
-  const kube = kubeOver(inClusterFetch({ url, caFile: 'none', tokenFile, now: () => 0 }), 60_000)
+  const kube = kubeBy(inClusterSend({ url, caFile: 'none', tokenFile, now: () => 0 }), 60_000)
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
   await letGo.promise
 })

@@ -2,6 +2,7 @@ import type { Fetch } from '../../src/core/deps.ts'
 import { noMetrics } from '../../src/core/metrics.ts'
 import { createKube } from '../../src/k8s/adapter.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
+import { type Send, sendOver } from '../../src/k8s/send.ts'
 
 /** A request as it left, with its body read. */
 interface Sent {
@@ -63,9 +64,11 @@ export const pageNotFound = (): Response =>
     headers: { 'content-type': 'text/plain; charset=utf-8' },
   })
 
-export const kubeOver = (fetch: Fetch, timeoutMs = 5000): Kube =>
+export const kubeOver = (fetch: Fetch, timeoutMs?: number): Kube => kubeBy(sendOver(fetch), timeoutMs)
+
+export const kubeBy = (send: Send, timeoutMs = 5000): Kube =>
   createKube({
-    fetch,
+    send,
     timeoutMs,
     reportingInstance: 'mintonce-00001-abc',
     now: () => 0,

@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { openExample } from '../../src/cli/example.ts'
 import { createDeps, originOf, runApp } from '../../src/cli/run-app.ts'
 import { readConfig } from '../../src/config.ts'
+import { sendOver } from '../../src/k8s/send.ts'
 
 export const GROUP = 'credentials.cozystack.io'
 export const TENANT = 'tenant-acme'
@@ -44,7 +45,7 @@ export async function startAggregation(): Promise<Aggregation> {
   const deps = createDeps(config)
   const rolesFolder = new URL('../../deploy/base/rbac/', import.meta.url)
   const { kube } = await openExample({ deps, rolesFolder, audiences: config.audiences })
-  const serving = await runApp(config, { deps, kube })
+  const serving = await runApp(config, { deps, kube: sendOver(kube) })
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-kubectl.'))
   const seen: Seen[] = []
   const interventions: Intervention[] = []

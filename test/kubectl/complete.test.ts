@@ -38,6 +38,7 @@ async function completed(
         namespace: 'tenant-acme',
         authenticate: async () => undefined,
         credentials: async () => ({ headers: {}, tls: {} }),
+        send: () => Promise.reject(new Error('a plug-in calls by fetch')),
         fetch: async (request) => {
           requests.push(new URL(request.url))
           return respond(request)

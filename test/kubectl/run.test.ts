@@ -44,6 +44,7 @@ async function ran(respond: () => Response | Promise<Response>, script: Script =
         namespace,
         authenticate: script.authenticate ?? (async () => undefined),
         credentials: async () => ({ headers: {}, tls: {} }),
+        send: () => Promise.reject(new Error('a plug-in calls by fetch')),
         fetch: async (request) => {
           requests.push(request)
           return respond()

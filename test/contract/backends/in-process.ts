@@ -4,6 +4,7 @@ import { readConfig } from '../../../src/config.ts'
 import { linesOf } from '../../../src/core/headers.ts'
 import { noMetrics } from '../../../src/core/metrics.ts'
 import { createWebhookClient } from '../../../src/k8s/node-webhook.ts'
+import { sendOver } from '../../../src/k8s/send.ts'
 import { createServices, type Runtime } from '../../../src/services.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
@@ -24,14 +25,14 @@ export async function inProcess(
       log: (level, event, fields) => lines.push(JSON.stringify({ level, event, ...fields })),
       metrics: noMetrics,
     },
-    kube: api.asFunction,
+    kube: sendOver(api.asFunction),
     fetchFor,
     webhookFetch: createWebhookClient,
     instance: 'contract',
   })
   const app = createApp(services)
   const after: Promise<unknown>[] = []
-  const afterResponse = (work: Promise<unknown>) => after.push(work)
+  const afterResponse = (work: () => Promise<unknown>) => after.push(work())
   return {
     call: (path, init) => app(new Request(`http://mintonce.test${path}`, init), { afterResponse }),
     callWithLines: (method, path, lines) => {

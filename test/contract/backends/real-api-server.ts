@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inClusterFetch } from '../../../src/k8s/node-in-cluster.ts'
+import { inClusterSend } from '../../../src/k8s/node-in-cluster.ts'
 import { type ControlPlane, startControlPlane } from '../../control-plane/start.ts'
+import { fetchOver } from '../../helpers/fetch-over.ts'
 import { type ApiServer, FUNCTION } from './api-server.ts'
 import { formatDefinitions } from './format-definitions.ts'
 import { exampleDefinitions, shippedRoles } from './manifests.ts'
@@ -23,16 +24,11 @@ export async function startRealApiServer(
   await install(plane)
   const tokenFile = join(plane.folder, 'function.token')
   await writeFile(tokenFile, await plane.tokenOf(FUNCTION.namespace, FUNCTION.name))
-  const asFunction = inClusterFetch({
-    url: plane.url,
-    caFile: plane.caFile,
-    tokenFile,
-    now: () => Date.now(),
-  })
+  const send = inClusterSend({ url: plane.url, caFile: plane.caFile, tokenFile, now: () => Date.now() })
   return {
     plane,
     admin: plane.adminFetch,
-    asFunction,
+    asFunction: fetchOver(send),
     forProcess: async () => ({ url: plane.url, caFile: plane.caFile, tokenFile }),
     tokenOf: (namespace, name) => plane.tokenOf(namespace, name, ['mintonce']),
     // The write-ahead log: what was written once and is gone counts too.

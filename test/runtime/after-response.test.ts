@@ -1,0 +1,80 @@
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import type { RequestContext } from '../../src/core/deps.ts'
+import { type Serving, serve } from '../../src/node-server.ts'
+
+type Respond = (context: RequestContext) => Promise<Response>
+
+/** The server that ships, in front of an app that does this. */
+async function serving(respond: Respond): Promise<Serving> {
+  const server = await serve({
+    app: (_, context) => respond(context),
+    port: 0,
+    address: '127.0.0.1',
+    group: 'core.cozystack.io',
+    drainMs: 0,
+    log: () => undefined,
+  })
+  onTestFinished(() => server.stop())
+  return server
+}
+
+test('work begins when the answer has gone, and not before', async () => {
+  const order: string[] = []
+  const begun = Promise.withResolvers<void>()
+  const { port } = await serving(async ({ afterResponse }) => {
+    afterResponse(async () => {
+      order.push('work')
+      begun.resolve()
+    })
+    // Longer than anything takes that does not wait for the answer.
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    order.push('answer')
+    return new Response('done')
+  })
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('done')
+  await begun.promise
+  expect(order).toEqual(['answer', 'work'])
+})
+
+test('it begins for a caller who has hung up too, before and after that', async () => {
+  const both = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const begin = (name: string) => async () => {
+    begun.push(name)
+    if (begun.length === 2) both.resolve()
+  }
+  const arrived = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const { port } = await serving(async ({ afterResponse }) => {
+    afterResponse(begin('before'))
+    arrived.resolve()
+    await gone.promise
+    afterResponse(begin('after'))
+    return new Response('to nobody')
+  })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: mintonce.test\r\n\r\n')
+  await arrived.promise
+  socket.destroy()
+  await expect.poll(() => begun).toEqual(['before'])
+  gone.resolve()
+  await both.promise
+})
+
+test('a server that stops waits for it, and for what fails no longer', async () => {
+  const finish = Promise.withResolvers<void>()
+  let isDone = false
+  const server = await serving(async ({ afterResponse }) => {
+    afterResponse(() => Promise.reject(new Error('lost')))
+    afterResponse(async () => {
+      await finish.promise
+      isDone = true
+    })
+    return new Response('done')
+  })
+  await fetch(`http://127.0.0.1:${server.port}/`)
+  const stopped = server.stop().then(() => isDone)
+  setTimeout(finish.resolve, 30)
+  expect(await stopped).toBe(true)
+})
