@@ -12,6 +12,7 @@ import type { Services } from './handlers/services.ts'
 import { inClusterSend } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
+import { createLineWriter } from './node-log.ts'
 import type { MetricsServing } from './node-metrics.ts'
 import { type Serving, serve } from './node-server.ts'
 import { createServices } from './services.ts'
@@ -26,7 +27,7 @@ async function main(): Promise<void> {
   })
   await requireFiles(config)
   const now = () => Date.now()
-  const log = createLog(config.logLevel, now, (line) => process.stdout.write(`${line}\n`))
+  const log = createLog(config.logLevel, now, createLineWriter(process.stdout))
   const measuring = await openMetrics(config, log)
   const metrics = measuring?.metrics ?? noMetrics
   const deps = { now, randomBytes: (length: number) => new Uint8Array(random(length)), log, metrics }
