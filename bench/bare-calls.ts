@@ -79,3 +79,23 @@ export async function bareScram(text: string): Promise<string> {
   const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64')
   return `SCRAM-SHA-256$4096:${salt.toString('base64')}$${storedKey}:${hmac('Server Key').toString('base64')}`
 }
+
+/** As the function's own is: about as long. */
+export const bareEvent = (namespace: string, name: string) => ({
+  apiVersion: 'events.k8s.io/v1',
+  kind: 'Event',
+  metadata: { name: `bench.${name}`, namespace },
+  eventTime: new Date().toISOString().replace('Z', '000Z'),
+  type: 'Normal',
+  reason: 'PasswordMinted',
+  action: 'Mint',
+  note: 'a note of the length that such a note has, more or less, with a name in it',
+  reportingController: 'bench',
+  reportingInstance: 'bench',
+  regarding: {
+    apiVersion: 'helm.toolkit.fluxcd.io/v2',
+    kind: 'HelmRelease',
+    name: 'postgres-orders',
+    namespace,
+  },
+})

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -111,4 +111,28 @@ export async function createAuthority(folder: string, name: string): Promise<Aut
         root,
       ),
   }
+}
+
+/** A server that does this to a connection once a whole request has arrived on it. */
+export async function rawServer(
+  react: (socket: Socket) => void,
+): Promise<{ url: string; requests: () => string[] }> {
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      requests.push(data.toString())
+      react(socket)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  return { url: `http://127.0.0.1:${port}`, requests: () => requests }
 }

@@ -1,9 +1,8 @@
-import { createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createHttpsClient } from '../../src/k8s/node-https.ts'
-import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
+import { answerJson, createAuthority, rawServer, serve, temporaryFolder } from './loopback.ts'
 import { kubeOver } from './scripted-fetch.ts'
 
 // Certificates are made by a program of their own, which a busy machine keeps waiting.
@@ -17,30 +16,6 @@ const secret = {
 } as const
 const get = (path: string) => new Request(`${ORIGIN}${path}`)
 const put = () => new Request(`${ORIGIN}/x`, { method: 'PUT', body: 'the body' })
-
-/** A server that does this to a connection once a whole request has arrived on it. */
-async function rawServer(
-  react: (socket: Socket) => void,
-): Promise<{ url: string; requests: () => string[] }> {
-  const requests: string[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.on('data', (data) => {
-      requests.push(data.toString())
-      react(socket)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  return { url: `http://127.0.0.1:${port}`, requests: () => requests }
-}
 
 describe('connections', () => {
   test('are kept: calls one after the other share one', async () => {
