@@ -2,6 +2,7 @@
  * A server that mints with nothing around it: `node:http` or `node:https`, the calls, the hash and the Event; no checks, no routes, no
  * log, no errors told apart. What any function that mints costs at least, in a process of its own. It prints where it listens.
  */
+import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
@@ -14,6 +15,8 @@ export interface BareServed extends Omit<BareMint, 'hash'> {
   /** The path, where it is not its number. */
   readonly path?: string
   readonly isHashed: boolean
+  /** The token of the request must be signed with it: ES256. */
+  readonly signedBy?: JsonWebKey
   /** Whether an Event follows the answer. */
   readonly hasEvent: boolean
 }
@@ -28,13 +31,15 @@ const send = createBareClient({
 const served = new Map(
   (JSON.parse(SERVED) as readonly BareServed[]).map((mint, index) => [mint.path ?? `/${index}`, mint]),
 )
+const keys = new Map<JsonWebKey, KeyObject>()
 let events = 0
 
-async function answer({ url: path = '' }: IncomingMessage): Promise<string> {
+async function answer({ url: path = '', headers }: IncomingMessage): Promise<string> {
   const found = served.get(path)
   // kube-apiserver asks whether an aggregated server is there.
   if (found === undefined) return '{}'
-  const { isHashed, hasEvent, ...mint } = found
+  const { isHashed, hasEvent, signedBy, ...mint } = found
+  if (signedBy !== undefined) checkSignature(headers.authorization ?? '', signedBy)
   const password = await mintBare(send, { ...mint, ...(isHashed ? { hash: bareScram } : {}) })
   if (hasEvent) {
     events += 1
@@ -43,6 +48,21 @@ async function answer({ url: path = '' }: IncomingMessage): Promise<string> {
     setImmediate(() => void send('POST', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, event))
   }
   return JSON.stringify({ status: { password } })
+}
+
+function checkSignature(authorization: string, signedBy: JsonWebKey): void {
+  const key = keys.get(signedBy) ?? createPublicKey({ key: signedBy, format: 'jwk' })
+  keys.set(signedBy, key)
+  const [header, payload, signature = ''] = authorization.slice('Bearer '.length).split('.')
+  // RFC 7518, section 3.4: the two integers as they are, and no DER.
+  const how = { key, dsaEncoding: 'ieee-p1363' } as const
+  const isSigned = verify(
+    'sha256',
+    Buffer.from(`${header}.${payload}`),
+    how,
+    Buffer.from(signature, 'base64url'),
+  )
+  if (!isSigned) throw new Error('the token is not signed by whom it should be')
 }
 
 const server =

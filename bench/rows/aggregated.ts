@@ -115,7 +115,7 @@ async function prepare(context: Context) {
   const pathIn = (group: string) =>
     `/apis/${group}/v1alpha1/namespaces/${namespace}/credentials/${CREDENTIAL}/mint`
   const served = { ...raw, path: pathIn(BARE_GROUP), isHashed: true, hasEvent: false }
-  const bareServer = await startBareServer(api, [served], { certFile, keyFile })
+  const bareServer = await startBareServer(api, [served], { serving: { certFile, keyFile } })
   context.atEnd(bareServer.stop)
   await registerApiService(plane, bareServer.port, BARE_GROUP, BARE)
   const bare = await context.bare()

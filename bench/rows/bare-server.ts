@@ -12,6 +12,12 @@ interface BareServer {
   readonly stop: () => Promise<unknown>
 }
 
+interface Shown {
+  /** What its callers show. */
+  readonly token?: string
+  readonly serving?: Serving
+}
+
 interface Serving {
   readonly certFile: string
   readonly keyFile: string
@@ -21,7 +27,7 @@ interface Serving {
 export async function startBareServer(
   api: Pick<ApiServer, 'forProcess'>,
   served: readonly BareServed[],
-  serving?: Serving,
+  { token = '', serving }: Shown = {},
 ): Promise<BareServer> {
   const { url, caFile = '', tokenFile } = await api.forProcess()
   const { pid, found, stop } = await startProgram(
@@ -38,6 +44,6 @@ export async function startBareServer(
     },
   )
   const port = Number(found[1])
-  const send = createBareClient({ url: `http://127.0.0.1:${port}`, token: '' })
+  const send = createBareClient({ url: `http://127.0.0.1:${port}`, token })
   return { pid, port, mint: (index) => send('POST', `/${index}`), stop: () => stop('SIGTERM') }
 }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import type { ControlPlane } from '../control-plane/start.ts'
 
 export interface OidcIssuer {
   readonly url: string
+  /** What it signs with, the public half: ES256. */
+  readonly key: JWK
   /** A token of five minutes, for the audience `kubernetes` unless the claims name another. */
   readonly sign: (claims: Readonly<Record<string, unknown>>) => Promise<string>
   readonly stop: () => void
@@ -15,7 +17,8 @@ export interface OidcIssuer {
 export async function startIssuer(plane: Pick<ControlPlane, 'serverCertificateFor'>): Promise<OidcIssuer> {
   const { certFile, keyFile } = await plane.serverCertificateFor(['localhost'])
   const { privateKey, publicKey } = await generateKeyPair('ES256')
-  const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }]
+  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }
+  const keys = [key]
   const server: Server = createServer(
     { cert: await readFile(certFile), key: await readFile(keyFile) },
     (request, response) => {
@@ -35,6 +38,7 @@ export async function startIssuer(plane: Pick<ControlPlane, 'serverCertificateFo
   }
   return {
     url,
+    key,
     sign,
     stop: () => {
       server.closeAllConnections()
