@@ -14,14 +14,18 @@ export interface Size {
 }
 
 /** Of a file and all that it imports before it runs; with `lazy`, of what it may import later as well. */
-export async function sizeLoadedBy(dist: string, entry: string, lazy = false): Promise<Size> {
+export const sizeLoadedBy = async (dist: string, entry: string, lazy = false): Promise<Size> =>
+  sizeOf(dist, await filesLoadedBy(dist, entry, lazy))
+
+/** The same files by their names in `dist`, the entry first. */
+export async function filesLoadedBy(dist: string, entry: string, lazy = false): Promise<readonly string[]> {
   const loaded = new Set([entry])
   for (const name of loaded) {
     const source = await readFile(join(dist, name), 'utf8')
     for (const [, path = ''] of source.matchAll(lazy ? ANY_IMPORT : STATIC_IMPORT))
       loaded.add(join(name, '..', path))
   }
-  return sizeOf(dist, [...loaded])
+  return [...loaded]
 }
 
 /** What a start loads, the worker, and each file by itself: raw and compressed. */

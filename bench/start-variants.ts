@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
+import { type BundleName, bundle, optionsOf, serverOf } from '../dev/bundles.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -14,6 +13,8 @@ export interface Variants {
   /** What ships, once more: it differs from `dist/node.js` by where it is, and by chance. */
   readonly same: string
   readonly notMinified: string
+  /** In which what is late shares files with a start: each of those is a chunk of its own. */
+  readonly manyFiles: string
   /** With everything that is loaded only when it is needed. */
   readonly oneFile: string
   /** Built together with the commands, which share its code: in more chunks. */
@@ -25,24 +26,26 @@ export interface Variants {
   readonly remove: () => Promise<void>
 }
 
-/** Builds them by the script that ships, changed where a variant differs. */
+/** Builds them as what ships is built, but for that in which a variant differs. */
 export async function buildVariants(): Promise<Variants> {
   const folder = await mkdtemp(join(tmpdir(), 'mintonce-variants.'))
   // Without it Node looks at the text of each file to tell what it is made of.
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const script: string = scripts['build:node']
-  const commands = /esbuild (.*?) --/.exec(scripts['build:cli'])?.[1]
-  const bundle = async (name: string, changed: string) => {
-    await run(replaced(changed, '--outdir=dist', `--log-level=error --outdir=${join(folder, name)}`))
+  const server = async (name: string, changes: BuildOptions = {}) => {
+    await bundle('node', join(folder, name), { absWorkingDir: ROOT, ...changes })
     return join(folder, name, 'node.js')
   }
+  const entriesOf = (name: BundleName) => optionsOf(name).entryPoints as string[]
   return {
     bare: await buildBare(folder),
-    same: await bundle('same', script),
-    notMinified: await bundle('not-minified', replaced(script, ' --minify', '')),
-    oneFile: await bundle('one-file', replaced(script, ' --splitting', '')),
-    withCommands: await bundle('with-commands', replaced(script, 'src/node.ts', `src/node.ts ${commands}`)),
+    same: await server('same'),
+    notMinified: await server('not-minified', { minify: false }),
+    manyFiles: await server('many-files', { plugins: [] }),
+    oneFile: await server('one-file', { plugins: [], splitting: false }),
+    withCommands: await server('with-commands', {
+      plugins: [],
+      entryPoints: [...entriesOf('node'), ...entriesOf('cli')],
+    }),
     source: join(ROOT, 'src/node.ts'),
     folder,
     remove: () => rm(folder, { recursive: true }),
@@ -57,28 +60,19 @@ export async function buildBare(folder: string, format: 'cjs' | 'esm' = 'cjs'): 
   return outfile
 }
 
-/** The worker by the script that ships, but that the library for CEL is empty. Answers the name of a file in `folder`. */
+/** The bare module with more than it uses: what it has loaded is built as what ships. */
+export async function buildBareWith(folder: string, what: 'libraries' | 'loaded'): Promise<string> {
+  await bundle('node', join(folder, what), { absWorkingDir: ROOT, ...serverOf(`bench/bare-${what}.ts`) })
+  return join(folder, what, `bare-${what}.js`)
+}
+
+/** The worker as it ships, but that the library for CEL is empty. Answers the name of a file in `folder`. */
 export async function buildWorkerWithoutCel(folder: string): Promise<string> {
-  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const [empty, name] = [join(folder, 'empty.cjs'), 'worker-without-cel.js']
+  const empty = join(folder, 'empty.cjs')
   await writeFile(empty, 'module.exports = {}')
-  const changed = `--log-level=error --alias:@bufbuild/cel=${empty} --outfile=${join(folder, name)}`
-  await run(replaced(scripts['build:worker'], '--outfile=dist/worker.js', changed))
-  return name
-}
-
-/** Throws when there is nothing to replace: the variant would be what ships. */
-function replaced(text: string, old: string, by: string): string {
-  if (!text.includes(old)) throw new Error(`the build has no ${old}: ${text}`)
-  return text.replace(old, by)
-}
-
-async function run(command: string): Promise<void> {
-  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
-  const stdio = ['ignore', 'ignore', 'inherit'] as const
-  const [code] = await once(
-    spawn('sh', ['-c', command], { cwd: ROOT, env: { PATH }, stdio: [...stdio] }),
-    'exit',
-  )
-  if (code !== 0) throw new Error(`${command}: ended with ${code}`)
+  await bundle('worker', join(folder, 'without-cel'), {
+    absWorkingDir: ROOT,
+    alias: { '@bufbuild/cel': empty },
+  })
+  return 'without-cel/worker.js'
 }

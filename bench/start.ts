@@ -8,6 +8,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { median, percentile, seeded, shuffled } from './figures.ts'
+import { imageFlags } from './image-flags.ts'
 import { type StartApi, startApi } from './start-api.ts'
 import { type Sample, timeToExit } from './start-process.ts'
 import { mintBare, type Start, startNothing, startToLivez, startToMint } from './start-scenarios.ts'
@@ -35,6 +36,7 @@ const rounds = values.quick ? 2 : Number(values.rounds)
 
 const api = await startApi()
 const variants = await buildVariants()
+const flags = await imageFlags()
 try {
   // The account exists from here on: every mint replaces its password.
   await startToMint(api, { args: [join(DIST, 'node.js')] })
@@ -60,8 +62,9 @@ try {
 function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
   const livez = (name: string, start: Start) => row(name, () => startToLivez(api, start))
   const mint = (name: string, start: Start) => row(name, () => startToMint(api, start))
-  const { bare, same, notMinified, oneFile, withCommands, source, folder } = variants
+  const { bare, same, notMinified, manyFiles, oneFile, withCommands, source, folder } = variants
   const dist = { args: [join(DIST, 'node.js')] }
+  const flagged = { args: [...flags, ...dist.args] }
   const warm = { ...dist, env: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
   const cold = async () => ({
     ...dist,
@@ -73,10 +76,12 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
       rows: [
         row('node, until it runs a script', startNothing),
         livez('dist/node.js, spawn to first response', dist),
+        livez('  with the flags of the image', flagged),
         livez('  compile cache, warm', warm),
         row('  compile cache, cold', async () => startToLivez(api, await cold())),
         livez('  the same bundle, built again', { args: [same] }),
         livez('  not minified', { args: [notMinified] }),
+        livez('  many files', { args: [manyFiles] }),
         livez('  one file', { args: [oneFile] }),
         livez('  built together with the commands', { args: [withCommands] }),
         livez('  HTTPS', { ...dist, secure: true }),
@@ -88,9 +93,11 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
       rows: [
         row('the same calls and hash, bare', () => mintBare(api, { args: [bare] })),
         mint('dist/node.js, spawn to first password', dist),
+        mint('  with the flags of the image', flagged),
         mint('  compile cache, warm', warm),
         mint('  the same bundle, built again', { args: [same] }),
         mint('  not minified', { args: [notMinified] }),
+        mint('  many files', { args: [manyFiles] }),
         mint('  one file', { args: [oneFile] }),
         mint('  built together with the commands', { args: [withCommands] }),
         mint('src/node.ts', { args: [source] }),
@@ -101,6 +108,7 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
       rows: [
         row('the same calls and hash, bare', () => mintBare(api, { args: [bare], secure: true })),
         mint('dist/node.js, spawn to first password', { ...dist, secure: true }),
+        mint('  with the flags of the image', { ...flagged, secure: true }),
       ],
     },
   ]

@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { build } from 'esbuild'
-
-const ENTRY = fileURLToPath(new URL('../src/worker.ts', import.meta.url))
+import { optionsOf } from './bundles.ts'
 
 /** The runtime that the worker is written for: as in wrangler.toml. */
 export const RUNTIME = {
@@ -12,17 +11,13 @@ export const RUNTIME = {
 /** The bundle's name, without which Miniflare refuses a script that imports something. */
 export const BUNDLE = 'worker.js'
 
-/** `src/worker.ts` and what it imports as one module. What is wrong with it is an Error. */
+/** What ships, but not minified, as one module. What is wrong with it is an Error. */
 export async function bundleWorker(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [ENTRY],
-    bundle: true,
+    ...optionsOf('worker'),
+    absWorkingDir: join(import.meta.dirname, '..'),
+    minify: false,
     write: false,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    mainFields: ['module', 'main'],
-    external: ['node:crypto'],
   })
   return outputFiles[0]?.text ?? ''
 }

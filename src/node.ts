@@ -12,6 +12,7 @@ import type { Services } from './handlers/services.ts'
 import { inClusterSend } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
+import { openFront } from './node-front.ts'
 import { createLineWriter } from './node-log.ts'
 import type { MetricsServing } from './node-metrics.ts'
 import { type Serving, serve } from './node-server.ts'
@@ -37,11 +38,8 @@ async function main(): Promise<void> {
     tokenFile: config.kubeTokenFile,
     now,
   })
-  // Loaded only where it is used: on Knative TLS ends before the process.
   const { tls, ...front } =
-    config.tls === undefined
-      ? { tls: undefined }
-      : await (await import('./node-front.ts')).openFront(config.tls, config, { kube, deps })
+    config.tls === undefined ? { tls: undefined } : await openFront(config.tls, config, { kube, deps })
   const runtime = {
     deps,
     kube,

@@ -1,29 +1,27 @@
 import { spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import type { Metafile } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { filesLoadedBy } from '../../bench/start-sizes.ts'
+import { bundle } from '../../dev/bundles.ts'
 import { ended, ROOT, runCommand, serveCommand } from './command.ts'
 
 const TIMEOUT_MS = 60_000
 
 /** What a package that was installed looks like: the bundle, and the manifests beside it. */
-describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS }, () => {
+describe('the bundles that ship', { timeout: TIMEOUT_MS }, () => {
   let folder: string
+  let server: Metafile
   const file = (path: string) => join(folder, path)
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mintonce-bundle.'))
     await cp(join(ROOT, 'deploy'), file('deploy'), { recursive: true })
     await cp(join(ROOT, 'package.json'), file('package.json'))
-    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-    const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
-    for (const script of [scripts['build:node'], scripts['build:cli']] as readonly string[]) {
-      expect(script).toContain('--outdir=dist ')
-      const elsewhere = script.replace('--outdir=dist ', `--outdir=${file('dist')} `)
-      const built = await ended(spawn('sh', ['-c', elsewhere], { cwd: ROOT, env: { PATH } }))
-      expect(built.code, built.stderr).toBe(0)
-    }
+    server = await bundle('node', file('dist'))
+    await bundle('cli', file('dist'))
   }, TIMEOUT_MS)
   afterAll(() => rm(folder, { recursive: true }))
 
@@ -37,19 +35,43 @@ describe('the bundle, built by the script that builds it', { timeout: TIMEOUT_MS
     expect(stdout).toBe(`mintonce ${version}\n`)
   })
 
-  test('has what counts for Prometheus in a chunk that a start does not load', async () => {
-    const read = (name: string) => readFile(file(`dist/${name}`), 'utf8')
-    const isCounting = (source: string) => source.includes('mintonce_requests_total')
-    // What esbuild writes for a static import of a chunk; a dynamic one has a parenthesis.
-    const loaded = new Set(['node.js'])
-    for (const name of loaded) {
-      const imports = (await read(name)).matchAll(/(?:from|import)"\.\/(?:chunks\/)?([^"]+)"/g)
-      for (const [, chunk] of imports) loaded.add(`chunks/${chunk}`)
-    }
-    expect(loaded.size).toBeGreaterThan(2)
-    expect((await Promise.all([...loaded].map(read))).filter(isCounting)).toEqual([])
-    const chunks = (await readdir(file('dist/chunks'))).map((chunk) => read(`chunks/${chunk}`))
-    expect((await Promise.all(chunks)).filter(isCounting)).toHaveLength(1)
+  describe('a start of the server', () => {
+    /** Sources by the names of the files that they are in. */
+    const sourcesIn = (names: readonly string[]): readonly string[] =>
+      Object.entries(server.outputs)
+        .filter(([output]) => names.some((name) => resolve(output) === file(`dist/${name}`)))
+        .flatMap(([, { inputs }]) => Object.keys(inputs))
+
+    test('loads two files: with what is loaded late it shares all of them', async () => {
+      expect(await filesLoadedBy(file('dist'), 'node.js')).toEqual([
+        'node.js',
+        expect.stringMatching(/^chunks\/chunk-\w+\.js$/),
+      ])
+    })
+
+    test.each([
+      'node_modules/prom-client/',
+      'node_modules/yaml/',
+      'node_modules/@bufbuild/cel/',
+      'node_modules/bcryptjs/',
+      'src/formats/md5-crypt.ts',
+      'src/formats/sha-crypt.ts',
+      'src/formats/saslprep.ts',
+      'src/trust-anchor/certificates.ts',
+      'src/node-admission.ts',
+    ])('does not load %s', async (source) => {
+      const isIn = (name: string) => name.startsWith(source)
+      expect(sourcesIn(await filesLoadedBy(file('dist'), 'node.js')).filter(isIn)).toEqual([])
+      expect(sourcesIn(await filesLoadedBy(file('dist'), 'node.js', true)).filter(isIn)).not.toEqual([])
+    })
+
+    test('finds what a late part exports by default', async () => {
+      const late = await filesLoadedBy(file('dist'), 'node.js', true)
+      const yaml = file(`dist/${late.find((name) => name.includes('browser'))}`)
+      const script = `import('${yaml}').then((all) => console.log(all.default.parse === all.parse))`
+      const { stdout } = await ended(spawn(process.execPath, ['-e', script]))
+      expect(stdout).toBe('true\n')
+    })
   })
 
   describe('as plug-ins of kubectl, found by their names in bin/', () => {

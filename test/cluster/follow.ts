@@ -24,7 +24,7 @@ export interface Followed {
   readonly remove: () => Promise<void>
 }
 
-const COPIED = ['deploy', 'knative', 'docs', 'bin', 'examples', 'src', ...BUILD_FILES]
+const COPIED = ['deploy', 'knative', 'docs', 'bin', 'examples', 'src', 'dev', ...BUILD_FILES]
 const LINKED = ['node_modules']
 const isMark = (mark: string | undefined): mark is Mark => mark === 'cluster' || mark === 'served'
 

@@ -116,7 +116,7 @@ describe('workerd with what deploy/workerd configures', () => {
     const { plane } = api
     const created = await project(plane.kubeconfig)
     const { host } = new URL(plane.url)
-    const lines = `npm run build:worker
+    const lines = `npm run build -- worker
       cd deploy/workerd
       cp ${plane.requestHeader.caFile} ca.crt
       KUBE_TOKEN=a-secret-token npx workerd serve -s http=127.0.0.1:8080 -e kube=${host} config.capnp`

@@ -47,10 +47,10 @@ beforeAll(async () => {
   for (const name of [...BUILD_FILES, 'LICENSE', 'README.md']) {
     await cp(join(ROOT, name), file(`clone/${name}`))
   }
-  for (const name of ['src', 'node_modules']) await symlink(join(ROOT, name), file(`clone/${name}`))
+  for (const name of ['src', 'dev', 'node_modules']) await symlink(join(ROOT, name), file(`clone/${name}`))
   const packed = block('package')
   expect(packed).toBe('npm ci && npm run build && npm pack\n')
-  await succeed(packed.replace('npm ci && npm run build', 'npm run build:client'), file('clone'))
+  await succeed(packed.replace('npm ci && npm run build', 'npm run build -- client'), file('clone'))
   await cp(file('clone/mintonce-0.1.0.tgz'), file('caller/mintonce-0.1.0.tgz'))
   await writeFile(file('caller/package.json'), '{"type":"module","private":true}')
   await succeed(block('install'), file('caller'))
