@@ -16,6 +16,8 @@ interface Shown {
   /** What its callers show. */
   readonly token?: string
   readonly serving?: Serving
+  /** Of Node. */
+  readonly flags?: readonly string[]
 }
 
 interface Serving {
@@ -27,11 +29,11 @@ interface Serving {
 export async function startBareServer(
   api: Pick<ApiServer, 'forProcess'>,
   served: readonly BareServed[],
-  { token = '', serving }: Shown = {},
+  { token = '', serving, flags = [] }: Shown = {},
 ): Promise<BareServer> {
   const { url, caFile = '', tokenFile } = await api.forProcess()
   const { pid, found, stop } = await startProgram(
-    [process.execPath, join(import.meta.dirname, '../bare-server.ts')],
+    [process.execPath, ...flags, join(import.meta.dirname, '../bare-server.ts')],
     {
       ready: /"event":"listening".*"port":(\d+)/,
       env: {

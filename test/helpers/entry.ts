@@ -15,15 +15,16 @@ export interface RunningEntry {
 
 /**
  * The entry that ships, as a process of its own, in front of a Kubernetes API. Settings win over what a pod would find.
- * `file` is a bundle of it.
+ * `file` is a bundle of it, and `flags` are Node's.
  */
 export async function startEntry(
   api: Pick<ApiServer, 'forProcess'>,
   settings: Readonly<Record<string, string>> = {},
   file: string = ENTRY,
+  flags: readonly string[] = [],
 ): Promise<RunningEntry> {
   const { url, caFile, tokenFile } = await api.forProcess()
-  const { pid, found, output, stop } = await startProgram([process.execPath, file], {
+  const { pid, found, output, stop } = await startProgram([process.execPath, ...flags, file], {
     ready: /"event":"listening".*"port":(\d+)/,
     env: {
       PORT: '0',
