@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ApiServer } from '../test/contract/backends/api-server.ts'
+import { type RunningEntry, startEntry } from '../test/helpers/entry.ts'
 
 /** What the image tells Node, as arguments before the file. Throws when its Dockerfile says that in another way. */
 export async function imageFlags(): Promise<readonly string[]> {
@@ -10,3 +12,10 @@ export async function imageFlags(): Promise<readonly string[]> {
     throw new Error('the Dockerfile does not say how it starts Node')
   return [options, ...[...flags.matchAll(/"(.*?)"/g)].map(([, flag = '']) => flag)]
 }
+
+/** A bundle of the entry as the image starts it, in front of a Kubernetes API. */
+export const startAsImage = async (
+  api: Pick<ApiServer, 'forProcess'>,
+  settings: Readonly<Record<string, string>>,
+  file: string,
+): Promise<RunningEntry> => startEntry(api, settings, file, await imageFlags())

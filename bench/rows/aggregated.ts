@@ -8,10 +8,10 @@ import { registerApiService, SERVICE_HOST } from '../../test/cluster/api-service
 import { FUNCTION } from '../../test/contract/backends/api-server.ts'
 import { backendOf } from '../../test/contract/backends/node-process.ts'
 import { createTenant } from '../../test/contract/tenant.ts'
-import { startEntry } from '../../test/helpers/entry.ts'
 import { mintBare } from '../bare-calls.ts'
 import { createBareClient } from '../bare-client.ts'
 import { interleaved, median, timed } from '../figures.ts'
+import { startAsImage } from '../image-flags.ts'
 import { watchMinted } from '../minted-events.ts'
 import { startBareServer } from './bare-server.ts'
 import { administrator } from './caller.ts'
@@ -85,7 +85,7 @@ async function prepare(context: Context) {
     '127.0.0.1',
     'localhost',
   ])
-  const entry = await startEntry(
+  const entry = await startAsImage(
     api,
     {
       ...SETTINGS,

@@ -3,6 +3,7 @@ import type { ApiServer } from '../../test/contract/backends/api-server.ts'
 import { startProgram } from '../../test/helpers/program.ts'
 import { createBareClient } from '../bare-client.ts'
 import type { BareServed } from '../bare-server.ts'
+import { imageFlags } from '../image-flags.ts'
 
 interface BareServer {
   readonly pid: number
@@ -16,7 +17,7 @@ interface Shown {
   /** What its callers show. */
   readonly token?: string
   readonly serving?: Serving
-  /** Of Node. */
+  /** Of Node: those of the image where none are given. */
   readonly flags?: readonly string[]
 }
 
@@ -29,11 +30,11 @@ interface Serving {
 export async function startBareServer(
   api: Pick<ApiServer, 'forProcess'>,
   served: readonly BareServed[],
-  { token = '', serving, flags = [] }: Shown = {},
+  { token = '', serving, flags }: Shown = {},
 ): Promise<BareServer> {
   const { url, caFile = '', tokenFile } = await api.forProcess()
   const { pid, found, stop } = await startProgram(
-    [process.execPath, ...flags, join(import.meta.dirname, '../bare-server.ts')],
+    [process.execPath, ...(flags ?? (await imageFlags())), join(import.meta.dirname, '../bare-server.ts')],
     {
       ready: /"event":"listening".*"port":(\d+)/,
       env: {

@@ -6,9 +6,10 @@ import type { Backend } from '../../test/contract/backend.ts'
 import { backendOf } from '../../test/contract/backends/node-process.ts'
 import { type RealApiServer, startRealApiServer } from '../../test/contract/backends/real-api-server.ts'
 import { onProcessEnd } from '../../test/control-plane/daemon.ts'
-import { type RunningEntry, startEntry } from '../../test/helpers/entry.ts'
+import type { RunningEntry } from '../../test/helpers/entry.ts'
 import { type OidcIssuer, startIssuer } from '../../test/helpers/oidc-issuer.ts'
 import { type BareSend, createBareClient } from '../bare-client.ts'
+import { startAsImage } from '../image-flags.ts'
 import { type StartApi, startApi } from '../start-api.ts'
 
 /** The function that ships, as a process in front of the control plane, called over HTTP. */
@@ -96,7 +97,7 @@ export async function createContext(isQuick: boolean): Promise<Context & Ending>
 /** Whoever has started it ends the entry and the issuer. */
 export async function startFunction(api: RealApiServer, file: string): Promise<FunctionProcess> {
   const issuer = await startIssuer(api.plane)
-  const entry = await startEntry(
+  const entry = await startAsImage(
     api,
     { ...SETTINGS, MINTONCE_AUTHENTICATION_CONFIG: JSON.stringify(trusting(issuer.url, api.plane.ca)) },
     file,

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { startEntry } from '../../test/helpers/entry.ts'
 import { bareScram, mintBare } from '../bare-calls.ts'
 import { createBareClient } from '../bare-client.ts'
 import { interleaved, median, timed } from '../figures.ts'
+import { startAsImage } from '../image-flags.ts'
 import { watchMinted } from '../minted-events.ts'
 import { startBareServer } from './bare-server.ts'
 import { administrator, callerIn, createCaller, type MintCaller, people } from './caller.ts'
@@ -66,7 +66,7 @@ async function prepare(context: Context) {
 
   // Every mint of it is the one in 30 seconds that waits for the definitions to be listed.
   const listsAlways = { ...SETTINGS, MINTONCE_DEFINITIONS_MAX_AGE_SECONDS: '0' }
-  const lister = await startEntry(await context.api(), listsAlways, join(context.dist, 'node.js'))
+  const lister = await startAsImage(await context.api(), listsAlways, join(context.dist, 'node.js'))
   context.atEnd(lister.stop)
   const listing = callerIn({ ...of, entry: lister }, tenant, tokens.admin)
 

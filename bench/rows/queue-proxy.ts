@@ -3,9 +3,9 @@ import { startQueueProxy } from '../../test/cluster/queue-proxy-process.ts'
 import { backendOf } from '../../test/contract/backends/node-process.ts'
 import { createTenant } from '../../test/contract/tenant.ts'
 import { freePorts } from '../../test/control-plane/ports.ts'
-import { startEntry } from '../../test/helpers/entry.ts'
 import { createBareClient } from '../bare-client.ts'
 import { interleaved, timed } from '../figures.ts'
+import { startAsImage } from '../image-flags.ts'
 import { startEmpty, startToMint } from '../start-scenarios.ts'
 import { type Context, SETTINGS } from './context.ts'
 import { PAUSE_MS } from './mint.ts'
@@ -85,7 +85,7 @@ async function starts(context: Context, { free, through }: Cold): Promise<readon
 async function prepare(context: Context) {
   const api = await context.api()
   const [port = 0] = await freePorts(1)
-  const entry = await startEntry(api, { ...SETTINGS, PORT: String(port) }, join(context.dist, 'node.js'))
+  const entry = await startAsImage(api, { ...SETTINGS, PORT: String(port) }, join(context.dist, 'node.js'))
   context.atEnd(entry.stop)
   const queue = await startQueueProxy(port, api.plane.folder)
   context.atEnd(queue.stop)
