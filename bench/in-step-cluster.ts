@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { join } from 'node:path'
 import { applyWebhooks } from '../test/cluster/webhooks.ts'
 import { nodeProcess } from '../test/contract/backends/node-process.ts'
 import { type RealApiServer, startRealApiServer } from '../test/contract/backends/real-api-server.ts'
@@ -9,6 +6,7 @@ import { createTenant, type Tenant } from '../test/contract/tenant.ts'
 import { freePorts } from '../test/control-plane/ports.ts'
 import type { ControlPlane } from '../test/control-plane/start.ts'
 import { startEntry } from '../test/helpers/entry.ts'
+import { startProgram } from '../test/helpers/program.ts'
 import { administrator } from './rows/caller.ts'
 
 /** A real control plane, and four namespaces in it that differ by whom kube-apiserver asks. */
@@ -18,7 +16,7 @@ export interface InStepCluster {
   readonly bare: Tenant
   /** Our webhooks, at a server that allows everything at once. */
   readonly empty: Tenant
-  /** The same at a server that reads the definitions first when it is asked to mutate: nobody can do with less. */
+  /** The same at a server that makes the calls first that an answer to an update of values needs. */
   readonly reading: Tenant
   /** Our webhooks, answered by the function. */
   readonly ours: Tenant
@@ -34,7 +32,7 @@ export interface InStepCluster {
 }
 
 /** Whose webhooks they are: of `ours`, `empty` and `reading`. */
-type ReviewServer = 'mintonce' | 'allowing' | 'listing'
+type ReviewServer = 'mintonce' | 'allowing' | 'reading'
 
 export type Send = (method: string, path: string, body?: object) => Promise<unknown>
 
@@ -46,16 +44,16 @@ export async function startInStepCluster(): Promise<InStepCluster> {
   const { plane } = api
   const backend = await nodeProcess(api, SETTINGS)
   const [port = 0] = await freePorts(1)
-  const { certFile, keyFile } = await plane.serverCertificateFor(['127.0.0.1'])
+  const certificate = await plane.serverCertificateFor(['127.0.0.1'])
   const webhooks = await startEntry(api, {
     ...SETTINGS,
-    MINTONCE_TLS_CERT_FILE: certFile,
-    MINTONCE_TLS_KEY_FILE: keyFile,
+    MINTONCE_TLS_CERT_FILE: certificate.certFile,
+    MINTONCE_TLS_KEY_FILE: certificate.keyFile,
     MINTONCE_ADMISSION_PORT: String(port),
   })
   const sendAsFunction = sender(api.asFunction)
-  const allowing = await startAllowing(certFile, keyFile)
-  const listing = await startAllowing(certFile, keyFile, () => sendAsFunction('GET', DEFINITIONS))
+  const allowing = await startReviewer(api, certificate, { reads: false })
+  const reader = await startReviewer(api, certificate, { reads: true })
   const bare = await createTenant(backend)
   const empty = await createTenant(backend)
   const reading = await createTenant(backend)
@@ -63,7 +61,7 @@ export async function startInStepCluster(): Promise<InStepCluster> {
   await plane.apply([administrator(ours.namespace)])
   await applyWebhooks(onlyIn(plane, 'mintonce', ours.namespace), port)
   await applyWebhooks(onlyIn(plane, 'allowing', empty.namespace), allowing.port)
-  await applyWebhooks(onlyIn(plane, 'listing', reading.namespace), listing.port)
+  await applyWebhooks(onlyIn(plane, 'reading', reading.namespace), reader.port)
   return {
     api,
     bare,
@@ -80,8 +78,8 @@ export async function startInStepCluster(): Promise<InStepCluster> {
       return answer.text()
     },
     stop: async () => {
-      allowing.stop()
-      listing.stop()
+      await allowing.stop()
+      await reader.stop()
       await webhooks.stop()
       await backend.stop()
     },
@@ -120,31 +118,19 @@ function reviewsIn(metrics: string, server: ReviewServer): number {
   return [...metrics.matchAll(counter)].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** What any webhook costs: it reads the review and allows it. */
-async function startAllowing(
-  certFile: string,
-  keyFile: string,
-  beforeMutating: () => Promise<unknown> = async () => {},
+/** `bench/webhook-process.ts`: what any webhook costs, and with `reads` one that makes the calls that it must. */
+async function startReviewer(
+  api: RealApiServer,
+  { certFile: CERT_FILE, keyFile: KEY_FILE }: Awaited<ReturnType<ControlPlane['serverCertificateFor']>>,
+  { reads }: { readonly reads: boolean },
 ) {
-  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)])
-  const server = createServer({ cert, key }, async (asked, outgoing) => {
-    const { request } = JSON.parse(await text(asked))
-    // kube-apiserver adds a query: how long it waits.
-    if (asked.url?.startsWith('/admission/mutate')) await beforeMutating()
-    const response = { uid: request.uid, allowed: true }
-    outgoing.setHeader('content-type', 'application/json')
-    outgoing.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }))
+  const { url: KUBE_URL, caFile: CA_FILE = '', tokenFile: TOKEN_FILE } = await api.forProcess()
+  const program = join(import.meta.dirname, 'webhook-process.ts')
+  const { found, stop } = await startProgram([process.execPath, program], {
+    ready: /"port":(\d+)/,
+    env: { CERT_FILE, KEY_FILE, READS: String(reads), KUBE_URL, CA_FILE, TOKEN_FILE },
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    stop: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return { port: Number(found[1]), stop }
 }
 
 async function textOf(fetch: RealApiServer['admin'], path: string): Promise<string> {

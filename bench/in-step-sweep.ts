@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { inTurns } from '../src/core/in-turns.ts'
 import type { ApiServer } from '../test/contract/backends/api-server.ts'
 import { adminOf } from '../test/contract/kube.ts'
+import { landed } from '../test/contract/syncing.ts'
 import { releaseOf } from '../test/contract/tenant.ts'
 import { onProcessEnd } from '../test/control-plane/daemon.ts'
 import { interleaved, median } from './figures.ts'
@@ -91,7 +92,7 @@ function line(name: string, samples: readonly SweepSample[], floor: readonly Swe
   return `${name.padEnd(36)} ${calls}   ms ${column('ms', 0)}   CPU ms ${column('cpuMs', 0)}   MiB ${column('residentMiB', 1)}`
 }
 
-/** As they are when all has been adopted. */
+/** As they are when Flux has applied all and all has been adopted. */
 async function createMany(api: ApiServer, releases: number): Promise<void> {
   const admin = adminOf(api.admin)
   await admin.create('/api/v1/namespaces', {
@@ -104,6 +105,9 @@ async function createMany(api: ApiServer, releases: number): Promise<void> {
   await inTurns(names, AT_ONCE, async (name) => {
     const path = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${NAMESPACE}/helmreleases`
     const { metadata } = await admin.create(path, releaseOf('Postgres', name, values))
+    await admin.change(`${path}/${metadata.name}/status`, (release) => {
+      release.status = landed(release)
+    })
     for (const user of USERS) {
       await admin.create(`/api/v1/namespaces/${NAMESPACE}/secrets`, secretOf(metadata, name, user))
     }

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { inTurns } from '../../src/core/in-turns.ts'
+import { GROUP } from '../../test/contract/backend.ts'
 import { backendOf } from '../../test/contract/backends/node-process.ts'
 import { createTenant, type Tenant } from '../../test/contract/tenant.ts'
-import { startEntry } from '../../test/helpers/entry.ts'
 import { type BareSend, createBareClient } from '../bare-client.ts'
 import { interleaved, median, timed } from '../figures.ts'
+import { startAsImage } from '../image-flags.ts'
 import { secretOf } from '../in-step-sweep.ts'
 import { type Context, SETTINGS } from './context.ts'
 import { residentOf } from './memory.ts'
@@ -39,7 +40,7 @@ export const large: Row = {
   name: 'large',
   run: async (context) => {
     const api = await context.api()
-    const entry = await startEntry(api, SETTINGS, join(context.dist, 'node.js'))
+    const entry = await startAsImage(api, SETTINGS, join(context.dist, 'node.js'))
     context.atEnd(entry.stop)
     const backend = backendOf(api, entry)
     const place = async (count: number): Promise<Place> => {
@@ -86,11 +87,12 @@ async function mints(context: Context, few: Place, many: Place): Promise<Finding
 async function lists(context: Context, some: Place, many: Place, pid: number): Promise<readonly Finding[]> {
   const bare = await context.bare()
   const limit = context.isQuick ? QUICK_PAGE : PAGE
-  const secrets = (at: Place) =>
+  const secrets = (at: Place, before?: () => Promise<unknown>) =>
     pages(
       bare,
       `/api/v1/namespaces/${at.tenant.namespace}/secrets`,
       `labelSelector=credentials.cozystack.io%2Faccount%3Dtrue&limit=${limit}`,
+      before,
     )
   const credentials = (at: Place) => pages(at.send, at.tenant.path(''), `limit=${limit}`)
   for (const at of [some, many]) await checkedList(at, limit, credentials)
@@ -98,6 +100,7 @@ async function lists(context: Context, some: Place, many: Place, pid: number): P
     {
       ours: () => timed(() => credentials(many)),
       raw: () => timed(() => secrets(many)),
+      reviewed: () => timed(() => secrets(many, reviewsOf(bare, many))),
       some: () => timed(() => credentials(some)),
     },
     { rounds: context.rounds(LIST_ROUNDS) },
@@ -110,6 +113,12 @@ async function lists(context: Context, some: Place, many: Place, pid: number): P
       floor: 'the same pages of Secrets, raw',
       ours: samples.ours,
       beside: samples.raw,
+    }),
+    compared({
+      what: 'the same',
+      floor: 'the same, each page after its token review and its access review',
+      ours: samples.ours,
+      beside: samples.reviewed,
     }),
     {
       what: `an item of it, beside an item of a list of ${counted(some)}`,
@@ -138,12 +147,36 @@ interface Pages {
   readonly count: number
 }
 
+/** Who asks for a page, and whether they may: no answer to that is kept from one page to the next. */
+const reviewsOf =
+  (send: BareSend, { tenant: { namespace, tokens } }: Place) =>
+  async () => {
+    const { status } = await send('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: tokens.admin, audiences: ['mintonce'] },
+    })
+    const { username: user, groups } = status.user
+    const resourceAttributes = { namespace, verb: 'list', group: GROUP, resource: 'credentials' }
+    return send('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user, groups, resourceAttributes },
+    })
+  }
+
 /** All pages, one after the other. Answers how many items and pages there were. */
-async function pages(send: BareSend, path: string, query: string): Promise<Pages> {
+async function pages(
+  send: BareSend,
+  path: string,
+  query: string,
+  before: () => Promise<unknown> = async () => {},
+): Promise<Pages> {
   let next = ''
   let items = 0
   let count = 0
   do {
+    await before()
     const page = await send('GET', `${path}?${query}&continue=${encodeURIComponent(next)}`)
     items += page.items.length
     count += 1

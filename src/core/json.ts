@@ -10,8 +10,11 @@ export const own = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
 /** Follows own properties: `at(release, 'spec', 'values')`. */
-export const at = (value: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>((parent, key) => own(parent, key), value)
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let found = value
+  for (const key of path) found = own(found, key)
+  return found
+}
 
 export const textAt = (value: unknown, ...path: readonly string[]): string | undefined => {
   const found = at(value, ...path)

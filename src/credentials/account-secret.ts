@@ -1,4 +1,4 @@
-import { at, filledAt, isObject, textAt } from '../core/json.ts'
+import { own, textAt } from '../core/json.ts'
 import { decodeData, encodeData } from '../core/text.ts'
 import type { HelmRelease, ObjectMeta, OwnerReference, Secret, StoredSecret } from '../k8s/objects.ts'
 import { type Application, GROUP_LABEL, KIND_LABEL, NAME_LABEL } from './application.ts'
@@ -70,9 +70,10 @@ export const isKnown = (holder: Holder): boolean =>
 /** Whether both marks are there and name this release, and an operator's mark is used up. */
 export function isAdopted({ metadata }: StoredSecret, releaseUid: string): boolean {
   const { annotations, ownerReferences } = metadata
-  const owners = Array.isArray(ownerReferences) ? ownerReferences.filter(isHelmRelease) : []
+  const isOwner = (reference: unknown) => isHelmRelease(reference) && own(reference, 'uid') === releaseUid
   return (
-    owners.some((owner) => at(owner, 'uid') === releaseUid) &&
+    Array.isArray(ownerReferences) &&
+    ownerReferences.some(isOwner) &&
     textAt(annotations, RELEASE_UID) === releaseUid &&
     textAt(annotations, ADOPT) === undefined
   )
@@ -226,13 +227,22 @@ const ownerOf = ({ metadata }: HelmRelease): OwnerReference => ({
   blockOwnerDeletion: false,
 })
 
-const isHelmRelease = (reference: unknown): boolean =>
-  at(reference, 'kind') === 'HelmRelease' && filledAt(reference, 'apiVersion')?.split('/')[0] === FLUX_GROUP
+function isHelmRelease(reference: unknown): boolean {
+  const version = textAt(reference, 'apiVersion')
+  return (
+    own(reference, 'kind') === 'HelmRelease' &&
+    (version === FLUX_GROUP || version?.startsWith(`${FLUX_GROUP}/`) === true)
+  )
+}
 
 /** Every UID that says which release the Secret belongs to. */
 function marksOf(metadata: ObjectMeta): readonly unknown[] {
-  const references = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : []
-  const owners = references.filter((reference) => isObject(reference) && isHelmRelease(reference))
-  const annotated = textAt(metadata, 'annotations', RELEASE_UID)
-  return [...owners.map((owner) => at(owner, 'uid')), ...(annotated === undefined ? [] : [annotated])]
+  const { ownerReferences, annotations } = metadata
+  const marks: unknown[] = []
+  for (const reference of Array.isArray(ownerReferences) ? ownerReferences : []) {
+    if (isHelmRelease(reference)) marks.push(own(reference, 'uid'))
+  }
+  const annotated = textAt(annotations, RELEASE_UID)
+  if (annotated !== undefined) marks.push(annotated)
+  return marks
 }

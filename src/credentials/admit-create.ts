@@ -2,7 +2,7 @@ import type { Cause } from '../core/failure.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
 import type { WriteOptions } from '../k8s/kube.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
-import { type AdmissionServices, type Served, servedBy } from './admit-served.ts'
+import { type AdmissionServices, applicationServed, type Served, servedBy } from './admit-served.ts'
 import { nameAccounts } from './declared.ts'
 import { refusedSeeding, seedAccounts } from './seeding.ts'
 import { ALLOWED, allowed, type Refusal, type Review, refused, type Verdict } from './verdict.ts'
@@ -22,14 +22,15 @@ export async function admitCreate(
   review: Review,
   options: Options,
 ): Promise<Verdict> {
-  const served = await servedBy(services, review.object, options)
-  if (!served.ok) return refused({ is: 'failed', what: READING, failure: served.failure })
-  if (served.value === undefined) return ALLOWED
+  if (applicationServed(review.object) === undefined) return ALLOWED
   const { kube } = services
-  const [namespace, stored] = await Promise.all([
+  const [served, namespace, stored] = await Promise.all([
+    servedBy(services, review.object, options),
     kube.getNamespace(review.namespace, options),
     kube.getHelmRelease(review.namespace, review.name, options),
   ])
+  if (!served.ok) return refused({ is: 'failed', what: READING, failure: served.failure })
+  if (served.value === undefined) return ALLOWED
   if (!namespace.ok) return refused({ is: 'failed', what: READING, failure: namespace.failure })
   if (!stored.ok) return refused({ is: 'failed', what: READING, failure: stored.failure })
   if (namespace.value === undefined) {

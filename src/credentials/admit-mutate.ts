@@ -1,6 +1,7 @@
 import { isObject, isSameJson, own } from '../core/json.ts'
 import { resolveDeclared } from '../definitions/resolve.ts'
 import type { CallOptions } from '../k8s/kube.ts'
+import { readAhead } from './admit-ahead.ts'
 import { READING } from './admit-create.ts'
 import {
   type AdmissionServices,
@@ -10,7 +11,7 @@ import {
   servedBy,
 } from './admit-served.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
-import { readHolders } from './holders.ts'
+import { type ReadSecrets, readHolders } from './holders.ts'
 import { inlinePasswords } from './inline-passwords.ts'
 import { ALLOWED, allowed, type PatchOperation, type Review, refused, type Verdict } from './verdict.ts'
 import { referencesTo, strangersAmong, valuesFromOf, wired } from './wiring.ts'
@@ -27,7 +28,10 @@ export async function mutate(
   if (review.operation === 'DELETE') return ALLOWED
   const changes = changesWiring(review)
   // What a write does not touch was right when it was written: rules that are a little old will do for it.
-  const served = await servedBy(services, review.object, { ...options, isFresh: changes })
+  const [served, ahead] = await Promise.all([
+    servedBy(services, review.object, { ...options, isFresh: changes }),
+    readAhead(services, review, ({ valuesPath }) => changes && valuesPath !== undefined, options),
+  ])
   if (!served.ok) {
     return changesValues(review)
       ? refused({ is: 'failed', what: READING, failure: served.failure })
@@ -36,7 +40,7 @@ export async function mutate(
   if (served.value === undefined) return ALLOWED
   const [passwords, wiring] = await Promise.all([
     inlinePasswords(services, review, served.value, options),
-    wiringOf(services, review, served.value, options),
+    wiringOf(services, review, served.value, { ...options, known: ahead }),
   ])
   return allowed({
     patch: [...passwords.patch, ...wiring.paths],
@@ -54,13 +58,15 @@ interface Wiring {
   readonly warnings: readonly string[]
 }
 
+type ReadOptions = CallOptions & { readonly known: ReadSecrets }
+
 const UNCHANGED: Wiring = { paths: [], warnings: [] }
 
 async function wiringOf(
   services: AdmissionServices,
   review: Review,
   served: Served,
-  options: CallOptions,
+  options: ReadOptions,
 ): Promise<Wiring> {
   const { release, rules } = served
   const current = valuesFromOf(release)
@@ -85,7 +91,7 @@ async function missingOf(
   services: AdmissionServices,
   { oldObject }: Review,
   { release, rules }: Served,
-  { accounts, options }: { readonly accounts: readonly NamedAccount[]; readonly options: CallOptions },
+  { accounts, options }: { readonly accounts: readonly NamedAccount[]; readonly options: ReadOptions },
 ): Promise<readonly string[]> {
   if (oldObject === undefined) return []
   const before = nameAccounts(await resolveDeclared(rules, oldObject), release.metadata.name)

@@ -34,15 +34,20 @@ export async function servedBy(
   release: HelmRelease | undefined,
   { isFresh = true, ...options }: CallOptions & { readonly isFresh?: boolean },
 ): Promise<Result<Served | undefined>> {
-  if (release === undefined || release.metadata.deletionTimestamp !== undefined) return ok(undefined)
-  const application = applicationOf(release)
-  if (application === undefined) return ok(undefined)
+  const application = applicationServed(release)
+  if (release === undefined || application === undefined) return ok(undefined)
   const known = await (isFresh ? definitions.read(options) : definitions.load(options))
   if (!known.ok) return known
   const rules = known.value.rulesFor(application.kind)
   if (!rules.ok) return fail(rules.failure)
   return ok(rules.value === undefined ? undefined : { release, application, rules: rules.value })
 }
+
+/** Undefined for what is no application, or is being deleted: nothing is asked for it. */
+export const applicationServed = (release: HelmRelease | undefined): Application | undefined =>
+  release === undefined || release.metadata.deletionTimestamp !== undefined
+    ? undefined
+    : applicationOf(release)
 
 /** Whether a write is one that may change which accounts there are. */
 export const changesValues = ({ operation, object, oldObject }: Review): boolean =>

@@ -1,17 +1,19 @@
+import type { Result } from '../core/result.ts'
 import { type Declarations, resolveDeclared } from '../definitions/resolve.ts'
-import type { WriteOptions } from '../k8s/kube.ts'
+import type { CallOptions, WriteOptions } from '../k8s/kube.ts'
 import type { HelmRelease } from '../k8s/objects.ts'
+import { readAhead } from './admit-ahead.ts'
 import { invalid, READING } from './admit-create.ts'
 import {
   type AdmissionServices,
+  applicationServed,
   changesValues,
   definitionWarning,
   type Served,
   servedBy,
 } from './admit-served.ts'
-import { applicationOf } from './application.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
-import { readHolders } from './holders.ts'
+import { type ReadSecrets, readHolders } from './holders.ts'
 import { judge, type Seeding } from './judge.ts'
 import { refusedSeeding, seedAccounts } from './seeding.ts'
 import { ALLOWED, allowed, type Review, refused, type Verdict } from './verdict.ts'
@@ -29,7 +31,13 @@ export async function admitUpdate(
   options: Options,
 ): Promise<Verdict> {
   if (!changesValues(review)) return admitOther(services, review, options)
-  const served = await servedBy(services, review.object, options)
+  if (applicationServed(review.object) === undefined) return ALLOWED
+  // Side by side: the API server waits for the answer, and none of them needs another.
+  const [served, stored, ahead] = await Promise.all([
+    servedBy(services, review.object, options),
+    services.kube.getHelmRelease(review.namespace, review.name, options),
+    readAhead(services, review, () => true, options),
+  ])
   if (!served.ok) return refused({ is: 'failed', what: READING, failure: served.failure })
   if (served.value === undefined) return ALLOWED
   const { rules, release } = served.value
@@ -51,7 +59,7 @@ export async function admitUpdate(
   if (declared.causes.length > 0) return allowed({ warnings })
   return admitAccounts(
     services,
-    { review, served: served.value, declared, declaredBefore, warnings },
+    { served: served.value, declared, declaredBefore, warnings, stored, ahead },
     options,
   )
 }
@@ -64,8 +72,7 @@ async function admitOther(
   { object }: Review,
   options: Options,
 ): Promise<Verdict> {
-  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return ALLOWED
-  const application = applicationOf(object)
+  const application = applicationServed(object)
   if (application === undefined) return ALLOWED
   const known = await definitions.load(options)
   const rules = known.ok ? known.value.rulesFor(application.kind) : known
@@ -74,22 +81,23 @@ async function admitOther(
 }
 
 interface Changed {
-  readonly review: Review
   readonly served: Served
   readonly declared: Declarations
   readonly declaredBefore: Declarations
   readonly warnings: readonly string[]
+  /** The release as it is stored. */
+  readonly stored: Result<HelmRelease | undefined>
+  readonly ahead: ReadSecrets
 }
 
 async function admitAccounts(
   services: AdmissionServices,
-  { review, served, declared, declaredBefore, warnings }: Changed,
+  { served, declared, declaredBefore, warnings, stored, ahead }: Changed,
   options: Options,
 ): Promise<Verdict> {
   const { release, rules } = served
   const { accounts } = nameAccounts(declared, release.metadata.name)
   const known = usernamesOf(declaredBefore)
-  const stored = await services.kube.getHelmRelease(review.namespace, review.name, options)
   if (!stored.ok) {
     return accounts.every(({ username }) => known.has(username))
       ? allowed({ warnings })
@@ -108,7 +116,7 @@ async function admitAccounts(
   const { refusals } = seeded.value
   if (refusals.length > 0) return refused({ is: 'forbidden', messages: refusals }, warnings)
   const kept = accounts.filter((account) => !isAdded(account))
-  const looked = await lookAt(services, seeding, kept, options)
+  const looked = await lookAt(services, seeding, kept, { ...options, known: ahead })
   return allowed({
     warnings: [...warnings, ...seeded.value.warnings, ...looked.warnings],
     adopts: looked.adopts,
@@ -124,7 +132,7 @@ async function lookAt(
   services: AdmissionServices,
   seeding: Seeding,
   accounts: readonly NamedAccount[],
-  options: Options,
+  options: CallOptions & { readonly known: ReadSecrets },
 ): Promise<{ readonly warnings: readonly string[]; readonly adopts: boolean }> {
   const held = await readHolders(services, seeding, accounts, options)
   const judged = [...held].flatMap(([account, holder]) =>

@@ -43,32 +43,32 @@ export function nameAccounts(declared: Declarations, release: string): NamedAcco
     const [username = ''] = holders
     if (holders.every((each) => platform.has(each))) continue
     if (holders.length === 1 && malformed.has(username)) continue
+    const secretName = secretNameOf(name)
+    if (holders.length === 1 && isDnsSubdomain(secretName)) {
+      accounts.push({ username, name, secretName })
+      continue
+    }
+    const sorted = holders.toSorted()
     const message = problemOf(
       name,
-      holders.toSorted(),
+      sorted,
       holders.some((each) => platform.has(each)),
     )
-    if (message === undefined) accounts.push({ username, name, secretName: secretNameOf(name) })
-    else
-      problems.push({
-        usernames: holders.toSorted(),
-        cause: { reason: 'FieldValueInvalid', field: 'spec.values', message },
-      })
+    problems.push({
+      usernames: sorted,
+      cause: { reason: 'FieldValueInvalid', field: 'spec.values', message },
+    })
   }
   return { accounts, problems }
 }
 
-function problemOf(
-  name: CredentialName,
-  usernames: readonly string[],
-  hasPlatform: boolean,
-): string | undefined {
+/** Of one name, several usernames or one that makes no valid name. */
+function problemOf(name: CredentialName, usernames: readonly string[], hasPlatform: boolean): string {
   const named = usernames.map((username) => JSON.stringify(username)).join(' and ')
   if (usernames.length > 1) {
     return hasPlatform
       ? `the usernames ${named} map to one account name, ${JSON.stringify(name.account)}, which is an account of the platform: rename the one that is yours`
       : `the usernames ${named} map to one account name, ${JSON.stringify(name.account)}: rename one of them`
   }
-  if (isDnsSubdomain(secretNameOf(name))) return undefined
   return `the username ${named} makes no valid name: ${JSON.stringify(secretNameOf(name))} must be at most 253 characters, each part beginning and ending with a letter or digit`
 }

@@ -19,7 +19,12 @@ const MANY = 32
 interface Options extends CallOptions {
   /** There is nothing to be expected at most of the names: each is asked about. */
   readonly isNew?: boolean
+  /** What was read just now, by name. */
+  readonly known?: ReadSecrets
 }
+
+/** What stands at the names of Secrets, where it could be read. */
+export type ReadSecrets = ReadonlyMap<string, StoredSecret | undefined>
 
 /**
  * What stands at the names of these accounts; a failure for those that could not be read. Of many accounts the Secrets
@@ -29,31 +34,47 @@ export async function readHolders(
   services: Services,
   of: Of,
   accounts: readonly NamedAccount[],
-  { isNew = false, ...options }: Options,
+  { isNew = false, known = NOTHING, ...options }: Options,
 ): Promise<ReadonlyMap<NamedAccount, Result<Holder>>> {
   const { uid } = of.release.metadata
-  const listed = isNew || accounts.length < MANY ? NOTHING : await listOf(services, of, options)
+  const left = accounts.filter(({ secretName }) => !known.has(secretName))
+  const listed = isNew || left.length < MANY ? known : await listOf(services, of, options)
   const found = new Map<NamedAccount, Result<Holder>>()
   await inTurns(accounts, AT_ONCE, async (account) => {
-    const secret = listed.get(account.secretName)
+    const { secretName, username } = account
     found.set(
       account,
-      secret === undefined
-        ? await readHolder(services, of, account, options)
-        : ok(holderOf(secret, account.username, uid)),
+      listed.has(secretName)
+        ? ok(holderOf(listed.get(secretName), username, uid))
+        : await readHolder(services, of, account, options),
     )
   })
   return found
 }
 
-const NOTHING: ReadonlyMap<string, StoredSecret> = new Map()
+const NOTHING: ReadSecrets = new Map()
+
+/**
+ * What stands at a few names, for a guess at what will be asked about: what cannot be read is left out, and all of them when they
+ * are more than are read at once. Whoever may send a made-up review makes us do this for nothing.
+ */
+export async function readSecrets(
+  kube: Pick<Kube, 'getSecret'>,
+  namespace: string,
+  names: readonly string[],
+  options: CallOptions,
+): Promise<ReadSecrets> {
+  const found = new Map<string, StoredSecret | undefined>()
+  if (names.length > AT_ONCE) return found
+  await inTurns(names, AT_ONCE, async (name) => {
+    const secret = await kube.getSecret(namespace, name, options)
+    if (secret.ok) found.set(name, secret.value)
+  })
+  return found
+}
 
 /** Best effort: what a list does not tell is read. */
-async function listOf(
-  { kube }: Services,
-  { release }: Of,
-  options: CallOptions,
-): Promise<ReadonlyMap<string, StoredSecret>> {
+async function listOf({ kube }: Services, { release }: Of, options: CallOptions): Promise<ReadSecrets> {
   const application = applicationOf(release)
   if (application === undefined) return NOTHING
   const list = (page: ListOptions) => kube.listSecrets(release.metadata.namespace ?? '', page)

@@ -13,7 +13,10 @@ export interface ListedSecret {
   readonly secret: StoredSecret
   /** The release that its name begins with. */
   readonly release: string
-  /** When it was written last, in milliseconds since the epoch; undefined when it does not say. */
+  /**
+   * When it was written last, in milliseconds since the epoch; undefined when it does not say, or has an owner: nobody
+   * asks then.
+   */
   readonly touchedAt: number | undefined
 }
 
@@ -42,7 +45,8 @@ function listedOf(secret: StoredSecret): ListedSecret | undefined {
   const name = credentialOfSecret(secret.metadata.name)
   if (name === undefined) return undefined
   const { managedFields, ...metadata }: Managed = secret.metadata
-  const touchedAt = latestOf([metadata.creationTimestamp, ...timesIn(managedFields)])
+  const isOwned = (metadata.ownerReferences ?? []).length > 0
+  const touchedAt = isOwned ? undefined : latestOf([metadata.creationTimestamp, ...timesIn(managedFields)])
   return { secret: { ...secret, metadata }, release: name.release, touchedAt }
 }
 

@@ -7,16 +7,16 @@ export interface CredentialName {
 }
 
 const SECRET_SUFFIX = '.account'
+const PLAIN = /^[a-z0-9-]*$/
 
 /**
  * The account's part of a name: the username in ASCII lower case, every code point outside `[a-z0-9-]` replaced by
  * `-`. Not injective: whoever uses it compares the names of all accounts of a release.
  */
 export const accountNameOf = (username: string): string =>
-  Array.from(username, (character) => {
-    const lower = character >= 'A' && character <= 'Z' ? character.toLowerCase() : character
-    return /^[a-z0-9-]$/.test(lower) ? lower : '-'
-  }).join('')
+  PLAIN.test(username)
+    ? username
+    : username.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[^a-z0-9-]/gu, '-')
 
 export const credentialNameOf = ({ release, account }: CredentialName): string => `${release}.${account}`
 

@@ -27,10 +27,9 @@ export function orphansIn(secrets: ListedSecrets, surroundings: Surroundings): r
 
 function isOrphan({ secret, touchedAt }: ListedSecret, { living, isServed, now, graceMs }: Surroundings) {
   const { metadata } = secret
+  if ((metadata.ownerReferences ?? []).length !== 0 || metadata.deletionTimestamp !== undefined) return false
   const uid = releaseUidIn(secret)
   return (
-    (metadata.ownerReferences ?? []).length === 0 &&
-    metadata.deletionTimestamp === undefined &&
     uid !== undefined &&
     !living.has(uid) &&
     !isAdoptable(secret) &&

@@ -16,7 +16,7 @@ import {
 } from './account-secret.ts'
 import { applicationOf, KIND_LABEL, NAME_LABEL } from './application.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
-import { accountNameOf, type CredentialName, credentialOfSecret } from './naming.ts'
+import { accountNameOf, type CredentialName, credentialOfSecret, secretNameOf } from './naming.ts'
 import { mayBeKnown } from './record.ts'
 import { hasLanded, takesUnreadValues, takesValuesFrom, wasDeployed } from './release-state.ts'
 import { referencesTo, valuesFromOf, wired } from './wiring.ts'
@@ -173,10 +173,16 @@ function stepsForOurs(
 function undeclaredSteps(input: PlanInput): readonly Step[] {
   const { release, declared, secrets } = input
   if (!declared.complete || !hasLanded(release)) return []
-  const spoken = new Set(declared.accounts.map(({ username }) => accountNameOf(username)))
+  const { name: ofRelease } = release.metadata
+  const spoken = new Set(
+    declared.accounts.map(({ username }) =>
+      secretNameOf({ release: ofRelease, account: accountNameOf(username) }),
+    ),
+  )
   return [...secrets.values()].flatMap((secret): readonly Step[] => {
-    const name = ownName(secret, release)
-    if (name === undefined || spoken.has(name.account)) return []
+    if (spoken.has(secret.metadata.name)) return []
+    const name = credentialOfSecret(secret.metadata.name)
+    if (name === undefined || !isOwn(secret, name, release)) return []
     if (isTerminating(secret) || takesValuesFrom(release, secret.metadata.name)) return []
     const why = whyKept(secret, input)
     if (why === undefined) return looksAt(secret, name, input)
@@ -204,11 +210,9 @@ function whyKept(secret: StoredSecret, { release, rules }: PlanInput): string | 
     : `the account sources of ApplicationDefinition ${rules.definition} have changed since it was declared`
 }
 
-/** The Credential of an account Secret that is this release's; undefined for one whose user does not make its name. */
-function ownName(secret: StoredSecret, { metadata }: HelmRelease): CredentialName | undefined {
-  const name = credentialOfSecret(secret.metadata.name)
+/** Whether an account Secret of this name is this release's. One whose user does not make its name is not. */
+function isOwn(secret: StoredSecret, name: CredentialName, { metadata }: HelmRelease): boolean {
   const username = usernameIn(secret)
-  if (name?.release !== metadata.name || username === undefined) return undefined
-  if (accountNameOf(username) !== name.account) return undefined
-  return holderOf(secret, username, metadata.uid).is === 'ours' ? name : undefined
+  if (name.release !== metadata.name || username === undefined) return false
+  return accountNameOf(username) === name.account && holderOf(secret, username, metadata.uid).is === 'ours'
 }

@@ -35,17 +35,19 @@ export const ACCOUNT_SELECTOR = `${ACCOUNT_LABEL}=true`
  * Undefined for a Secret that is no account Secret: our label, a known origin, and a name that agrees with the labels
  * and the username. No definition is asked, so a broken one hides nothing.
  */
-export function viewOf({ metadata, ...secret }: StoredSecret): CredentialView | undefined {
+export function viewOf(secret: StoredSecret): CredentialView | undefined {
+  const { metadata } = secret
   const record = readRecord(metadata.annotations)
   const name = credentialOfSecret(metadata.name)
-  const user = usernameIn({ metadata, ...secret })
+  const user = usernameIn(secret)
   const application = applicationIn(metadata)
   if (textAt(metadata, 'labels', ACCOUNT_LABEL) !== 'true') return undefined
   if (record === undefined || name === undefined || user === undefined || application === undefined)
     return undefined
   if (accountNameOf(user) !== name.account || !name.release.endsWith(application.name)) return undefined
 
-  const newest = record.history[0]
+  const { origin, history } = record
+  const [newest] = history
   return {
     metadata: {
       name: credentialNameOf(name),
@@ -64,16 +66,16 @@ export function viewOf({ metadata, ...secret }: StoredSecret): CredentialView | 
       user,
     },
     status: {
-      password: { origin: record.origin, ...(newest === undefined ? {} : { at: newest.at, by: newest.by }) },
-      history: record.history,
+      password: { origin, ...(newest === undefined ? {} : { at: newest.at, by: newest.by }) },
+      history,
     },
   }
 }
 
 function applicationIn(metadata: StoredSecret['metadata']): Application | undefined {
-  const group = textAt(metadata, 'labels', GROUP_LABEL)
-  const kind = textAt(metadata, 'labels', KIND_LABEL)
-  const name = textAt(metadata, 'labels', NAME_LABEL)
+  const group = textAt(metadata.labels, GROUP_LABEL)
+  const kind = textAt(metadata.labels, KIND_LABEL)
+  const name = textAt(metadata.labels, NAME_LABEL)
   if (group === undefined || kind === undefined || name === undefined) return undefined
   return { group, kind, name }
 }

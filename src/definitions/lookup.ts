@@ -25,6 +25,8 @@ export interface DefinitionLookup {
   readonly load: (options?: CallOptions) => Promise<Result<Definitions>>
   /** Read now: for whoever creates or deletes by them. */
   readonly read: (options?: CallOptions) => Promise<Result<Definitions>>
+  /** What `load` would answer without a call: for guesses, of what to read beside a read of them. */
+  readonly atHand: () => Definitions | undefined
 }
 
 interface LookupOptions {
@@ -58,23 +60,27 @@ export function createDefinitionLookup({
     return age >= 0 && age < maxAgeMs
   }
 
-  async function list(): Promise<Result<Definitions>> {
+  async function read(options?: CallOptions): Promise<Result<Definitions>> {
     const listedAt = now()
-    const listed = await kube.listDefinitions()
+    const listed = await kube.listDefinitions(options)
     if (!listed.ok) return listed
     const definitions = index(listed.value, webhooks)
-    kept = { listedAt, definitions }
+    // One that was asked for later may have come earlier.
+    if (kept === undefined || !isFresh(kept.listedAt) || kept.listedAt <= listedAt) {
+      kept = { listedAt, definitions }
+    }
     return ok(definitions)
   }
 
+  const atHand = () => (kept !== undefined && isFresh(kept.listedAt) ? kept.definitions : undefined)
+
   return {
-    read: async (options) => {
-      const listed = await kube.listDefinitions(options)
-      return listed.ok ? ok(index(listed.value, webhooks)) : listed
-    },
+    read,
+    atHand,
     async load({ signal } = {}) {
-      if (kept !== undefined && isFresh(kept.listedAt)) return ok(kept.definitions)
-      const loaded = await share(list, signal)
+      const known = atHand()
+      if (known !== undefined) return ok(known)
+      const loaded = await share(() => read(), signal)
       if (loaded !== undefined) return loaded
       return fail(
         signal?.aborted

@@ -31,14 +31,15 @@ export async function resolveDeclared(rules: CredentialRules, release: HelmRelea
 
   const accounts = unite(found.flatMap((answer) => answer.accounts))
   const entries = found.flatMap((answer) => answer.malformed)
-  const malformed = [...entries, ...accounts.flatMap(({ username }) => malformedName(username))]
+  const misnamed = accounts.flatMap(({ username }) => malformedName(username))
   const causes = accounts.length + entries.length > MAX_ACCOUNTS ? [...failed, TOO_MANY] : failed
+  const wrong = new Set(misnamed.map(({ username }) => username))
   return {
-    accounts: accounts.filter(({ username }) => usernameProblem(username) === undefined),
-    malformed,
+    accounts: accounts.filter(({ username }) => !wrong.has(username)),
+    malformed: [...entries, ...misnamed],
     causes,
     ...failureOf(answers),
-    complete: causes.length === 0 && malformed.length === 0,
+    complete: causes.length === 0 && entries.length === 0 && misnamed.length === 0,
     valuesFrom: referencesOf(release),
   }
 }

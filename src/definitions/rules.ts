@@ -1,6 +1,6 @@
 import type { Cause, Failure } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
-import { utf8 } from '../core/text.ts'
+import { cutBytes } from '../core/text.ts'
 import type { NamedFormat } from '../formats/format.ts'
 
 export type Owner = 'tenant' | 'platform'
@@ -18,7 +18,9 @@ export function usernameProblem(username: string): string | undefined {
   if (username === '') return 'is empty'
   if (!username.isWellFormed()) return 'is no well-formed Unicode'
   if (/\p{Cc}/u.test(username)) return 'holds a control character'
-  return utf8(username).length > MAX_USERNAME_BYTES ? `is longer than ${MAX_USERNAME_BYTES} bytes` : undefined
+  return cutBytes(username, MAX_USERNAME_BYTES) !== username
+    ? `is longer than ${MAX_USERNAME_BYTES} bytes`
+    : undefined
 }
 
 /** An entry that is wrong by itself. It may be so wrong that it names nobody. */

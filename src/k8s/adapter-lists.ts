@@ -119,5 +119,7 @@ export async function listPage(call: Caller, { kind, ...list }: ListCall): Promi
   return ok({ items, resourceVersion, ...(next === undefined ? {} : { continue: next }) })
 }
 
-const isStored = (item: unknown): item is Json =>
-  isObject(item) && ['name', 'uid', 'resourceVersion'].every((field) => !!textAt(item, 'metadata', field))
+function isStored(item: unknown): item is Json {
+  const metadata = own(item, 'metadata')
+  return !!textAt(metadata, 'name') && !!textAt(metadata, 'uid') && !!textAt(metadata, 'resourceVersion')
+}

@@ -24,25 +24,29 @@ export async function listAll<T, Kept>(
   return expired
 }
 
+/** What was asked for is sent before anything else is done, which may take long without a pause. */
+const hasLeft = () => new Promise((resolve) => setTimeout(resolve, 0))
+
+/** The server makes up the next page while this one is looked at: two are there at a time, and one is asked for. */
 async function listOnce<T, Kept>(
   list: (options: ListOptions) => Promise<Result<Page<T>>>,
   options: Omit<ListOptions, 'limit' | 'continue'>,
   keep: (item: T) => Kept | undefined | Promise<Kept | undefined>,
 ): Promise<Result<readonly Kept[]>> {
   const kept: Kept[] = []
-  let next: string | undefined
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await list({
-      ...options,
-      limit: PAGE_SIZE,
-      ...(next === undefined ? {} : { continue: next }),
-    })
+  let asked = list({ ...options, limit: PAGE_SIZE })
+  for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
+    const page = await asked
     if (!page.ok) return page
+    const next = page.value.continue
+    if (next !== undefined && pages < MAX_PAGES) {
+      asked = list({ ...options, limit: PAGE_SIZE, continue: next })
+      await hasLeft()
+    }
     for (const item of page.value.items) {
       const of = await keep(item)
       if (of !== undefined) kept.push(of)
     }
-    next = page.value.continue
     if (next === undefined) return ok(kept)
   }
   return fail({ reason: 'kube_error', call: 'list page after page', code: 200 })

@@ -113,6 +113,7 @@ describe('the way of the stored values to the chart', () => {
     const services = {
       ...cluster.services,
       definitions: {
+        ...definitions,
         load: (...given: Parameters<typeof definitions.load>) => {
           asked.push('load')
           return definitions.load(...given)

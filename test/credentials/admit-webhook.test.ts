@@ -37,7 +37,11 @@ function admission(block: object, stored: HelmRelease | undefined) {
   })
   const services: AdmissionServices = {
     kube,
-    definitions: { load: async () => ok(definitions), read: async () => ok(definitions) },
+    definitions: {
+      load: async () => ok(definitions),
+      read: async () => ok(definitions),
+      atHand: () => definitions,
+    },
     deps: { now: () => 0, randomBytes: (length) => new Uint8Array(length), log: () => undefined },
   }
   return { services, called }

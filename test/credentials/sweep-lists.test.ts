@@ -77,6 +77,23 @@ describe('a thousand releases with five accounts each', () => {
   })
 })
 
+test('the next page of a list is asked for before this one is looked at, and the one after it is not', async () => {
+  const done: string[] = []
+  const list = async ({ continue: next = '0' }: { readonly continue?: string }) => {
+    done.push(`page ${next}`)
+    const page = { items: [Number(next)], resourceVersion: '1' }
+    return { ok: true, value: next === '3' ? page : { ...page, continue: String(Number(next) + 1) } } as const
+  }
+  const keep = async (item: number) => {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    done.push(`item ${item}`)
+    return item
+  }
+  expect(await listAll(list, {}, keep)).toEqual({ ok: true, value: [0, 1, 2, 3] })
+  const expected = ['page 0', 'page 1', 'item 0', 'page 2', 'item 1', 'page 3', 'item 2', 'item 3']
+  expect(done).toEqual(expected)
+})
+
 describe('a list that expires under way', () => {
   const pages: readonly Page<number>[] = [
     { items: [1, 2], resourceVersion: '1', continue: 'second' },

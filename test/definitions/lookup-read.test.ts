@@ -12,6 +12,7 @@ function cluster() {
   const state: { answer: Result<readonly ApplicationDefinition[]> } = {
     answer: ok([definitionWith(postgres)]),
   }
+  const clock = { now: 1_000_000 }
   const lookup = createDefinitionLookup({
     kube: {
       async listDefinitions(options) {
@@ -19,7 +20,7 @@ function cluster() {
         return state.answer
       },
     },
-    now: () => 1_000_000,
+    now: () => clock.now,
     maxAgeMs: 30_000,
     timeoutMs: 1000,
   })
@@ -29,7 +30,7 @@ function cluster() {
     const rules = known.value.rulesFor('Postgres')
     return rules.ok && rules.value !== undefined
   }
-  return { calls, state, lookup, isServed }
+  return { calls, state, clock, lookup, isServed }
 }
 
 test('a read is of now, each time, whatever is kept', async () => {
@@ -71,4 +72,18 @@ test('the kinds are those that definitions name, with rules or without, each onc
   ])
   const known = await lookup.read()
   expect(known.ok && known.value.kinds).toEqual(['Postgres', 'Bucket', 'constructor'])
+})
+
+test('what is at hand is what was listed last, for its time', async () => {
+  const { state, lookup, clock } = cluster()
+  const kinds = () => lookup.atHand()?.kinds
+  expect(kinds()).toBeUndefined()
+  await lookup.read()
+  expect(kinds()).toEqual(['Postgres'])
+  state.answer = ok([])
+  expect(kinds()).toEqual(['Postgres'])
+  await lookup.read()
+  expect(kinds()).toEqual([])
+  clock.now += 30_000
+  expect(kinds()).toBeUndefined()
 })

@@ -102,7 +102,11 @@ export function scriptedApp(
       metrics: { ...noMetrics, request: (labels) => counted.push(labels) },
     },
     kube,
-    definitions: { load: async () => ok(definitions), read: async () => ok(definitions) },
+    definitions: {
+      load: async () => ok(definitions),
+      read: async () => ok(definitions),
+      atHand: () => definitions,
+    },
     graceMs: 600_000,
     self: async () => ok('system:serviceaccount:mintonce:mintonce'),
     sweep,
