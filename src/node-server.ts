@@ -35,6 +35,10 @@ const MAX_HEADER_BYTES = 128 * 1024
 /** Longer than a proxy keeps idle connections (Go's default transport: 90 s), so that it never reuses a dead one. */
 const KEEP_ALIVE_MS = 120_000
 const RECEIVE_MS = 30_000
+/** How long an answer may wait to be read before what comes after it begins. */
+const UNREAD_MS = 1000
+/** How long an answer that has ended may take to be read, when the process is to end. */
+const FLUSH_MS = 5000
 /** From the end of the drain: a request that is under way on a new connection has come by then. */
 const UNUSED_MS = 1000
 /** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
@@ -62,12 +66,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       if (clientCertificate === undefined && tls?.hasCertificate(incoming.socket)) {
         outgoing.setHeader('Connection', 'close')
       }
-      return app(request, {
+      const answer = app(request, {
         rawTarget: incoming.url ?? '',
         headerLines: linesOf(incoming.rawHeaders),
         ...(clientCertificate === undefined ? {} : { clientCertificate }),
         afterResponse: (work) => later.after(outgoing, work),
       })
+      return answer.finally(() => later.answered(outgoing))
     },
     {
       overrideGlobalObjects: false,
@@ -112,16 +117,27 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 /** Work that begins when an answer has gone, or can go nowhere any more. */
 function createLater(unanswered: ReadonlySet<ServerResponse>) {
   const pending = new Set<Promise<unknown>>()
+  const waiting = new WeakMap<ServerResponse, PromiseWithResolvers<void>>()
+  const goneFrom = (outgoing: ServerResponse): Promise<void> => {
+    const gone = waiting.get(outgoing) ?? Promise.withResolvers<void>()
+    if (!unanswered.has(outgoing)) gone.resolve()
+    else if (!waiting.has(outgoing)) outgoing.once('close', gone.resolve)
+    waiting.set(outgoing, gone)
+    return gone.promise
+  }
   return {
     pending,
     after: (outgoing: ServerResponse, work: () => Promise<unknown>): void => {
-      const gone = new Promise<void>((resolve) => {
-        if (unanswered.has(outgoing)) outgoing.once('close', resolve)
-        else resolve()
-      })
-      const done = gone.then(work).catch(() => undefined)
+      const done = goneFrom(outgoing)
+        .then(work)
+        .catch(() => undefined)
       pending.add(done)
       void done.then(() => pending.delete(done))
+    },
+    /** Its answer is there. Whoever does not read what they asked for before does not hold back the trace of a mint. */
+    answered: (outgoing: ServerResponse): void => {
+      const gone = waiting.get(outgoing)
+      if (gone !== undefined) setTimeout(gone.resolve, UNREAD_MS).unref()
     },
   }
 }
@@ -176,6 +192,13 @@ const listen = (server: Server, { port, address }: ServeOptions): Promise<void> 
     })
   })
 
+/** Answers that are being read. Node takes a connection for idle whose answer has ended, read or not. */
+const flushed = (unanswered: ReadonlySet<ServerResponse>): Promise<unknown> => {
+  const ended = [...unanswered].filter(({ writableEnded }) => writableEnded)
+  const gone = ended.map((outgoing) => new Promise<void>((resolve) => outgoing.once('close', resolve)))
+  return Promise.race([Promise.all(gone), sleep(FLUSH_MS, undefined, { ref: false })])
+}
+
 interface Running {
   readonly server: Server
   readonly unanswered: ReadonlySet<ServerResponse>
@@ -196,6 +219,7 @@ async function stop(
   for (const outgoing of unanswered) announceEnd(outgoing)
   server.prependListener('request', (_incoming, outgoing) => announceEnd(outgoing))
   await sleep(drainMs)
+  await flushed(unanswered)
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
   await Promise.race([closed, sleep(UNUSED_MS, undefined, { ref: false })])

@@ -10,6 +10,7 @@ import {
   type Served,
   servedBy,
 } from './admit-served.ts'
+import { applicationOf } from './application.ts'
 import { type NamedAccount, nameAccounts } from './declared.ts'
 import { type ReadSecrets, readHolders } from './holders.ts'
 import { inlinePasswords } from './inline-passwords.ts'
@@ -26,11 +27,21 @@ export async function mutate(
   options: CallOptions,
 ): Promise<Verdict> {
   if (review.operation === 'DELETE') return ALLOWED
-  const changes = changesWiring(review)
-  // What a write does not touch was right when it was written: rules that are a little old will do for it.
+  if (changesWiring(review)) return mutateBy(services, review, { ...options, isFresh: true })
+  // What a write does not touch was right when it was written: rules that are a little old may say so, and change nothing.
+  const verdict = await mutateBy(services, review, { ...options, isFresh: false })
+  const isRight = verdict.is !== 'allowed' || verdict.patch.length === 0
+  return isRight ? verdict : mutateBy(services, review, { ...options, isFresh: true })
+}
+
+async function mutateBy(
+  services: AdmissionServices,
+  review: Review,
+  { isFresh, ...options }: CallOptions & { readonly isFresh: boolean },
+): Promise<Verdict> {
   const [served, ahead] = await Promise.all([
-    servedBy(services, review.object, { ...options, isFresh: changes }),
-    readAhead(services, review, ({ valuesPath }) => changes && valuesPath !== undefined, options),
+    servedBy(services, review.object, { ...options, isFresh }),
+    readAhead(services, review, ({ valuesPath }) => isFresh && valuesPath !== undefined, options),
   ])
   if (!served.ok) {
     return changesValues(review)
@@ -48,10 +59,14 @@ export async function mutate(
   })
 }
 
-/** Whether a write touches the accounts, or the way of their values to the chart. */
+/** Whether a write touches the accounts, the way of their values to the chart, or which application it is. */
 const changesWiring = (review: Review): boolean =>
   changesValues(review) ||
-  !isSameJson(own(review.object?.spec, 'valuesFrom'), own(review.oldObject?.spec, 'valuesFrom'))
+  !isSameJson(own(review.object?.spec, 'valuesFrom'), own(review.oldObject?.spec, 'valuesFrom')) ||
+  !isSameJson(
+    review.object && applicationOf(review.object),
+    review.oldObject && applicationOf(review.oldObject),
+  )
 
 interface Wiring {
   readonly paths: readonly PatchOperation[]

@@ -36,6 +36,8 @@ export const emitterWith =
   (services: Parts, later: Later) =>
   (event: KubeEvent): void => {
     const sent = send(services, event, services.deps.now())
+    // Handled by `later`, which may look at it late.
+    sent.catch(() => undefined)
     later(() => sent)
   }
 

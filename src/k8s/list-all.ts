@@ -41,6 +41,8 @@ async function listOnce<T, Kept>(
     const next = page.value.continue
     if (next !== undefined && pages < MAX_PAGES) {
       asked = list({ ...options, limit: PAGE_SIZE, continue: next })
+      // Handled when its turn comes.
+      asked.catch(() => undefined)
       await hasLeft()
     }
     for (const item of page.value.items) {

@@ -120,7 +120,11 @@ function send(request: PlainRequest, to: Address, agent: HttpsAgent | HttpAgent)
   return new Promise((resolve, reject) => {
     const outgoing = begin(() => start({ ...to, method, headers, agent, signal }, resolve))
     const mayHaveLeft = watchConnection(outgoing)
-    outgoing.once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error))).end(body)
+    outgoing
+      .once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error)))
+      // Without an error: another protocol than the one that was asked for (101).
+      .once('close', () => reject(new Error('no answer')))
+      .end(body)
   })
 }
 

@@ -17,12 +17,12 @@ export async function openAnswer(
 ): Promise<OpenAnswer> {
   const answer = await open(path, { method, headers: { ...headers, ...more }, body, signal })
   const { statusCode: status = 0 } = answer
+  // From here on: it may break off before anybody asks for it.
+  const whole = readAll(answer, maxBytes)
+  whole.catch(() => undefined)
   return {
     status,
-    read: async () => {
-      const bytes = await readAll(answer, maxBytes)
-      return { status, header: (name) => textOf(answer.headers[name]), bytes }
-    },
+    read: async () => ({ status, header: (name) => textOf(answer.headers[name]), bytes: await whole }),
     drop: () => void answer.destroy(),
   }
 }

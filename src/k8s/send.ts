@@ -32,7 +32,7 @@ export type Send = (request: KubeRequest) => Promise<KubeAnswer>
 /** In the cluster this is the API server's name; elsewhere whoever sends maps it to an address. */
 const KUBE_ORIGIN = 'https://kubernetes.default.svc'
 
-/** Over the Fetch API, for what speaks that: a worker's binding, a sandbox, a kubeconfig. */
+/** Over the Fetch API, for what speaks that: a worker's binding, a sandbox. */
 export const sendOver =
   (fetch: Fetch): Send =>
   async ({ method, path, headers, body, signal, maxBytes }) => {

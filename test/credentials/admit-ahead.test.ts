@@ -153,3 +153,25 @@ test('nothing is read for an update of what is no application, or is being delet
   }
   expect(asked).toEqual([])
 })
+
+test('an update of an annotation is not wired by rules that are old', async () => {
+  const release = await stored('ClickHouse', { etl: {} })
+  const wiredBy = async (review: ReturnType<typeof updateOf>) => {
+    const verdict = await mutate(services, review, {})
+    return verdict.is === 'allowed' ? verdict.patch : verdict
+  }
+  await cluster.setBlock('clickhouse', { valuesPath: '_old' })
+  await services.definitions.load()
+  await cluster.setBlock('clickhouse', { valuesPath: '_new' })
+  const [{ value } = { value: undefined }] = (await wiredBy(updateOf(release, {}))) as readonly {
+    value: unknown
+  }[]
+  expect(JSON.stringify(value)).toContain('_new.')
+  const wired = { ...release, spec: { ...release.spec, valuesFrom: value } } as HelmRelease
+  // Another replica, which has read them before.
+  await cluster.setBlock('clickhouse', { valuesPath: '_old' })
+  await services.definitions.read()
+  await cluster.setBlock('clickhouse', { valuesPath: '_new' })
+  const annotated = { ...wired, metadata: { ...wired.metadata, annotations: { at: 'now' } } }
+  expect(await wiredBy({ ...updateOf(wired, {}), object: annotated })).toEqual([])
+})

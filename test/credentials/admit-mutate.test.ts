@@ -105,7 +105,7 @@ describe('the way of the stored values to the chart', () => {
     })
   })
 
-  test('is mended by rules that may be a little old where a write touches neither values nor it', async () => {
+  test('is looked at by rules that may be a little old where a write touches neither values nor it, and mended by new ones', async () => {
     const stored = await cluster.release('clickhouse-events')
     const wired = { ...stored, spec: { ...stored.spec, valuesFrom: [reference('etl', 'clickhouse-events')] } }
     const asked: string[] = []
@@ -125,11 +125,22 @@ describe('the way of the stored values to the chart', () => {
       },
     }
     cluster.breaks('GET', /secrets/)
-    for (const spec of [{ suspend: true }, { valuesFrom: [] }, { values: { users: {} } }]) {
-      await mutate(services, updateOf(wired, spec), {})
+    const unwired = { ...wired, spec: { ...wired.spec, valuesFrom: [] } }
+    const unlabelled = { ...wired, metadata: { ...wired.metadata, labels: {} } }
+    const suspend = { suspend: true }
+    const expected: [ReturnType<typeof updateOf>, readonly string[]][] = [
+      [updateOf(wired, suspend), ['load']],
+      [updateOf(unwired, suspend), ['load', 'read']],
+      [updateOf(wired, { valuesFrom: [] }), ['read']],
+      [updateOf(wired, { values: { users: {} } }), ['read']],
+      [{ ...updateOf(wired, {}), oldObject: unlabelled }, ['read']],
+      [createOf(wired), ['read']],
+    ]
+    for (const [review, calls] of expected) {
+      asked.length = 0
+      await mutate(services, review, {})
+      expect(asked).toEqual(calls)
     }
-    await mutate(services, createOf(wired), {})
-    expect(asked).toEqual(['load', 'read', 'read', 'read'])
   })
 
   test('of many accounts is looked after by one list of their Secrets', async () => {

@@ -94,6 +94,20 @@ test('the next page of a list is asked for before this one is looked at, and the
   expect(done).toEqual(expected)
 })
 
+test('a page that is asked for ahead and fails is told when its turn comes', async () => {
+  let pages = 0
+  const list = async (): Promise<{ ok: true; value: Page<number> }> => {
+    pages += 1
+    if (pages > 1) throw new Error('gone')
+    return { ok: true, value: { items: [1], resourceVersion: '1', continue: 'more' } }
+  }
+  const slow = async (item: number) => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return item
+  }
+  await expect(listAll(list, {}, slow)).rejects.toThrow('gone')
+})
+
 describe('a list that expires under way', () => {
   const pages: readonly Page<number>[] = [
     { items: [1, 2], resourceVersion: '1', continue: 'second' },

@@ -115,6 +115,11 @@ test('a body that is framed as nothing is none, and nobody waits for it', async 
   })
 })
 
+test('one that says it is nothing, and comes in chunks, is what comes (RFC 9112, section 6.3)', async () => {
+  const headers = { 'content-length': '0', 'transfer-encoding': 'chunked' }
+  expect(await readBody(post(utf8('{}'), headers), never)).toEqual({ ok: true, value: utf8('{}') })
+})
+
 test('a compressed body is refused: its length is not what arrives', async () => {
   expect(await readBody(post(utf8('{}'), { 'content-encoding': 'gzip' }), never)).toMatchObject({
     failure: { reason: 'media_type_unsupported' },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { inClusterSend } from '../../src/k8s/node-in-cluster.ts'
 import { fetchOver } from '../helpers/fetch-over.ts'
-import { answerJson, createAuthority, serve, temporaryFolder } from './loopback.ts'
+import { answerJson, createAuthority, rawServer, serve, temporaryFolder } from './loopback.ts'
 import { kubeBy } from './scripted-fetch.ts'
 
 // Certificates are made by a program of their own, which a busy machine keeps waiting.
@@ -220,3 +220,20 @@ test('the connection of a 401 whose answer nobody reads is let go', async () => 
   expect(await kube.getSecret('a', 's')).toMatchObject({ ok: true })
   await letGo.promise
 })
+
+test.each([
+  ['breaks off', 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'],
+  ['is no HTTP', 'Transfer-Encoding: chunked\r\n\r\nZZ\r\n'],
+])(
+  'a 401 whose body %s while the token is read again is an answer that broke off, at once',
+  async (_, rest) => {
+    const tokenFile = join(await temporaryFolder(), 'token')
+    await writeFile(tokenFile, 'one')
+    const { url } = await rawServer((socket) => void socket.end(`HTTP/1.1 401 Unauthorized\r\n${rest}`))
+    // Longer than the test may take.
+    const kube = kubeBy(inClusterSend({ url, caFile: 'none', tokenFile, now: () => 0 }), 60_000)
+    expect(await kube.getSecret('a', 's')).toMatchObject({
+      failure: { reason: 'kube_unreachable', sent: true },
+    })
+  },
+)

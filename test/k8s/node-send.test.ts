@@ -172,6 +172,16 @@ describe.each(WAYS)('what is sent %s', (_, way) => {
     expect(requests().filter((text) => text.startsWith('PUT'))).toHaveLength(1)
   })
 
+  test('that is answered by another protocol has no answer, at once', async () => {
+    const { url } = await rawServer(
+      (socket) =>
+        void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+    )
+    expect(await kubeAt(url, 60_000).updateSecret(secret)).toMatchObject({
+      failure: { reason: 'kube_unreachable', sent: true },
+    })
+  })
+
   test('is not done by a status that there is not', async () => {
     const { url } = await rawServer(
       (socket) => void socket.write('HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'),

@@ -78,3 +78,58 @@ test('a server that stops waits for it, and for what fails no longer', async () 
   setTimeout(finish.resolve, 30)
   expect(await stopped).toBe(true)
 })
+
+test('it does not wait for a caller who does not read what they asked for before', async () => {
+  const begun = Promise.withResolvers<void>()
+  const { port } = await serving(async ({ afterResponse, rawTarget }) => {
+    if (rawTarget !== '/last') return new Response('x'.repeat(300_000))
+    afterResponse(async () => begun.resolve())
+    return new Response('done')
+  })
+  const socket = connect(port, '127.0.0.1').pause()
+  onTestFinished(() => void socket.destroy())
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: mintonce.test\r\n\r\n`
+  socket.write(`${get('/big').repeat(60)}${get('/last')}`)
+  await begun.promise
+})
+
+test('a lot of it is no leak', async () => {
+  const warnings: string[] = []
+  const warned = ({ message }: Error) => warnings.push(message)
+  process.on('warning', warned)
+  onTestFinished(() => void process.off('warning', warned))
+  let done = 0
+  const server = await serving(async ({ afterResponse }) => {
+    for (let each = 0; each < 20; each += 1) {
+      afterResponse(async () => {
+        done += 1
+      })
+    }
+    return new Response('done')
+  })
+  await (await fetch(`http://127.0.0.1:${server.port}/`)).text()
+  await server.stop()
+  expect(done).toBe(20)
+  expect(warnings).toEqual([])
+})
+
+test('a server that stops lets an answer be read to its end', async () => {
+  const size = 30_000_000
+  const server = await serving(async () => new Response('x'.repeat(size)))
+  const socket = connect(server.port, '127.0.0.1')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  let read = 0
+  const begun = Promise.withResolvers<void>()
+  socket.on('data', (chunk) => {
+    read += chunk.length
+    begun.resolve()
+    // Not as fast as it comes.
+    socket.pause()
+    setTimeout(() => socket.resume(), 1)
+  })
+  socket.write('GET / HTTP/1.1\r\nHost: mintonce.test\r\n\r\n')
+  await begun.promise
+  await server.stop()
+  await closed
+  expect(read).toBeGreaterThan(size)
+})
