@@ -5,8 +5,8 @@ import { type RealApiServer, startRealApiServer } from '../test/contract/backend
 import { createTenant, type Tenant } from '../test/contract/tenant.ts'
 import { freePorts } from '../test/control-plane/ports.ts'
 import type { ControlPlane } from '../test/control-plane/start.ts'
-import { startEntry } from '../test/helpers/entry.ts'
 import { startProgram } from '../test/helpers/program.ts'
+import { startAsImage } from './image-flags.ts'
 import { administrator } from './rows/caller.ts'
 
 /** A real control plane, and four namespaces in it that differ by whom kube-apiserver asks. */
@@ -45,12 +45,13 @@ export async function startInStepCluster(): Promise<InStepCluster> {
   const backend = await nodeProcess(api, SETTINGS)
   const [port = 0] = await freePorts(1)
   const certificate = await plane.serverCertificateFor(['127.0.0.1'])
-  const webhooks = await startEntry(api, {
+  const settings = {
     ...SETTINGS,
     MINTONCE_TLS_CERT_FILE: certificate.certFile,
     MINTONCE_TLS_KEY_FILE: certificate.keyFile,
     MINTONCE_ADMISSION_PORT: String(port),
-  })
+  }
+  const webhooks = await startAsImage(api, settings, join(import.meta.dirname, '../dist/node.js'))
   const sendAsFunction = sender(api.asFunction)
   const allowing = await startReviewer(api, certificate, { reads: false })
   const reader = await startReviewer(api, certificate, { reads: true })

@@ -15,7 +15,17 @@ const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
 })
 const isWhole = values.only === undefined && !values.quick
-const rows = rowsNamed(values.only?.split(','))
+const rows = named(values.only?.split(','))
+/** Which there are, to whoever asks for another. */
+function named(names: readonly string[] | undefined) {
+  try {
+    return rowsNamed(names)
+  } catch (error) {
+    console.error(`bench: ${error instanceof Error ? error.message : String(error)}`)
+    process.exit(2)
+  }
+}
+
 const context = await createContext(values.quick)
 const sections: Section[] = []
 const problems: string[] = []
