@@ -13,7 +13,6 @@ import { inClusterSend } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
 import { openFront } from './node-front.ts'
-import { createLineWriter } from './node-log.ts'
 import type { MetricsServing } from './node-metrics.ts'
 import { type Serving, serve } from './node-server.ts'
 import { createServices } from './services.ts'
@@ -28,7 +27,8 @@ async function main(): Promise<void> {
   })
   await requireFiles(config)
   const now = () => Date.now()
-  const log = createLog(config.logLevel, now, createLineWriter(process.stdout))
+  // At once: a line is the evidence of a mint, and is out before the password is.
+  const log = createLog(config.logLevel, now, (line) => process.stdout.write(`${line}\n`))
   const measuring = await openMetrics(config, log)
   const metrics = measuring?.metrics ?? noMetrics
   const deps = { now, randomBytes: (length: number) => new Uint8Array(random(length)), log, metrics }
