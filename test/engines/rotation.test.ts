@@ -212,7 +212,8 @@ test('two at once: the one that has minted later goes on, and the other cannot g
   const second = rotate(later.settings)
   await eventually('the second one has', later.isReached)
   await earlier.open()
-  await expect(first).rejects.toThrow('somebody else has written it')
+  // By then the engine may or may not have what the second one has minted.
+  await expect(first).rejects.toThrow(/somebody else has written it|the engine still refuses web-a/)
   await later.open()
   expect(await second).toMatch(/^revoked /m)
   await pods.round()
