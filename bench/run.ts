@@ -14,6 +14,8 @@ import { rowsNamed } from './rows/index.ts'
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
 })
+// Each process that is started ends with this one, and there are many.
+process.setMaxListeners(0)
 const isWhole = values.only === undefined && !values.quick
 const rows = named(values.only?.split(','))
 /** Which there are, to whoever asks for another. */
