@@ -90,11 +90,8 @@ async function afterMints(context: Context): Promise<readonly Finding[]> {
     ...plan,
     mints: plan.mints / 2,
   })
-  // Of a slope that is told apart from a steeper one: with two standard errors more.
-  const goal = ({ slope, error }: Growth) =>
-    context.isQuick
-      ? {}
-      : { goal: `flat: ≤ ${FLAT_MIB} MiB in 100,000`, isMet: slope + 2 * error <= FLAT_MIB }
+  const goal = (growth: Growth) =>
+    context.isQuick ? {} : { goal: `flat: ≤ ${FLAT_MIB} MiB in 100,000`, isMet: isFlat(growth) }
   const floor = 'a bare server: its calls, its hash, its Event; with what strips its types'
   const stoppedBy = `the bare server as well, ${slopeOf(bare)}`
   return [
@@ -110,7 +107,7 @@ async function afterMints(context: Context): Promise<readonly Finding[]> {
       floor,
       beside: slopeOf(bare),
       ...goal(ours),
-      ...(ours.slope > FLAT_MIB && bare.slope > FLAT_MIB ? { stoppedBy } : {}),
+      ...(isFlat(ours) || isFlat(bare) ? {} : { stoppedBy }),
     },
     {
       what: `what is left of it when garbage is collected, after ${counted(live)} mints of another process`,
@@ -173,6 +170,9 @@ async function startBare(api: StartApi, credentials: readonly string[]): Promise
 }
 
 const counted = ({ mints }: Growth) => mints.toLocaleString('en')
+
+/** Told apart from a steeper one: with two standard errors more. */
+const isFlat = ({ slope, error }: Growth): boolean => slope + 2 * error <= FLAT_MIB
 
 const slopeOf = ({ slope, error }: Growth) => `${slope.toFixed(2)} ± ${error.toFixed(2)} MiB in 100,000`
 
