@@ -53,26 +53,6 @@ describe('an answer', () => {
     })
   })
 
-  test('that never ends is cut off on the wire', async () => {
-    const chunk = Buffer.alloc(256 * 1024, 0x20)
-    let written = 0
-    const ended = Promise.withResolvers<void>()
-    const { url } = await serve((_, response) => {
-      response.once('close', ended.resolve)
-      const more = () => {
-        while (response.write(chunk)) written += chunk.length
-        written += chunk.length
-        response.once('drain', more)
-      }
-      more()
-    })
-    expect(await kubeOver(createHttpsClient(url).fetch).getSecret('a', 's')).toEqual(
-      failed({ reason: 'kube_error', call: 'get Secret', code: 200 }),
-    )
-    await ended.promise
-    expect(written).toBeLessThan(16 * 1024 * 1024)
-  })
-
   test('that is no UTF-8 is no answer', async () => {
     const bytes = Buffer.from(JSON.stringify({ ...secret, data: { x: 'é' } }), 'latin1')
     expect((await scripted(new Response(bytes)).kube.getSecret('a', 's')).ok).toBe(false)
