@@ -4,6 +4,7 @@ import { isBearerToken } from './core/bearer.ts'
 import type { Fetch } from './core/deps.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
+import { nextTurn } from './core/next-turn.ts'
 import { crashed } from './handlers/answer.ts'
 import type { Services } from './handlers/services.ts'
 import { sweepOnce } from './handlers/sweep-once.ts'
@@ -39,7 +40,7 @@ export default {
   async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
     built ??= build(env).catch(misconfigured)
     const { app } = await built
-    return app(request, { afterResponse: (work) => context.waitUntil(soon().then(work)) })
+    return app(request, { afterResponse: (work) => context.waitUntil(nextTurn().then(work)) })
   },
 
   /** A cron trigger: one sweep. Rejects when it failed, so that the runtime counts it as such. */
@@ -53,9 +54,6 @@ export default {
     throw new Error(`the sweep failed: ${swept.failure.reason}`)
   },
 }
-
-/** When what is at hand now is done: an answer that is ready has gone. */
-const soon = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
 
 /** The operator reads the mistakes in the log; a caller learns that there are some. */
 function misconfigured(error: unknown): Built {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../core/next-turn.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { ListOptions, Page } from './kube.ts'
 
@@ -24,9 +25,6 @@ export async function listAll<T, Kept>(
   return expired
 }
 
-/** What was asked for is sent before anything else is done, which may take long without a pause. */
-const hasLeft = () => new Promise((resolve) => setTimeout(resolve, 0))
-
 /** The server makes up the next page while this one is looked at: two are there at a time, and one is asked for. */
 async function listOnce<T, Kept>(
   list: (options: ListOptions) => Promise<Result<Page<T>>>,
@@ -43,7 +41,8 @@ async function listOnce<T, Kept>(
       asked = list({ ...options, limit: PAGE_SIZE, continue: next })
       // Handled when its turn comes.
       asked.catch(() => undefined)
-      await hasLeft()
+      // It is sent before anything else is done, which may take long without a pause.
+      await nextTurn()
     }
     for (const item of page.value.items) {
       const of = await keep(item)
