@@ -41,12 +41,12 @@ export async function openFront(
   const tls = await openTls({ ...files, clientAuthority, ...deps })
   setInterval(() => void tls.refresh(), FILES_AGAIN_MS).unref()
   if (requestHeader === undefined) return { tls }
-  readAgain(requestHeader, tls, config.requestHeaderMaxAgeMs)
+  const isInUse = readAgain(requestHeader, tls, config.requestHeaderMaxAgeMs)
   return {
     tls,
     authenticators: [createFrontProxyAuthenticator({ requestHeader: requestHeader.current, log: deps.log })],
     waitsFor: () =>
-      requestHeader.current() === undefined ? 'the request-header CA is not loaded' : undefined,
+      requestHeader.current() === undefined || !isInUse() ? 'the request-header CA is not loaded' : undefined,
   }
 }
 
@@ -62,15 +62,20 @@ async function openRequestHeader(
   throw new Error([`the front proxy is not believed: ${where}:`, ...problems].join('\n  '))
 }
 
-/** More often while nothing could be read. */
-function readAgain(requestHeader: RequestHeaderReader, tls: Tls, maxAgeMs: number): void {
-  const isMissing = requestHeader.current() === undefined
-  setTimeout(
-    async () => {
-      await requestHeader.read()
-      await tls.refresh()
-      readAgain(requestHeader, tls, maxAgeMs)
-    },
-    isMissing ? Math.min(AUTHORITY_AGAIN_MS, maxAgeMs) : maxAgeMs,
-  ).unref()
+/** More often while nothing could be read. Answers whether handshakes go by what was read: a moment after it was. */
+function readAgain(requestHeader: RequestHeaderReader, tls: Tls, maxAgeMs: number): () => boolean {
+  let isInUse = false
+  const next = () => {
+    isInUse = requestHeader.current() !== undefined
+    setTimeout(
+      async () => {
+        await requestHeader.read()
+        await tls.refresh()
+        next()
+      },
+      isInUse ? maxAgeMs : Math.min(AUTHORITY_AGAIN_MS, maxAgeMs),
+    ).unref()
+  }
+  next()
+  return () => isInUse
 }
