@@ -22,6 +22,7 @@ const NODE: BuildOptions = {
   chunkNames: 'chunks/[name]-[hash]',
   // Of what `lazyBeside` writes; sources are checked by tsc.
   logOverride: { 'import-is-undefined': 'silent' },
+  plugins: [builtins()],
 }
 
 /** What differs from one bundle to the next. */
@@ -50,7 +51,7 @@ const OPTIONS: Readonly<Record<BundleName, BuildOptions>> = {
 
 /** Of what serves, or of something else that is to be loaded as it is. */
 export function serverOf(entry: string): BuildOptions {
-  return { ...NODE, entryPoints: [entry], plugins: [lazyBeside(entry)] }
+  return { ...NODE, entryPoints: [entry], plugins: [builtins(), lazyBeside(entry)] }
 }
 
 /** Bundles into a folder, with the files of the working directory. What is wrong with them is an Error. */
@@ -83,7 +84,8 @@ function lazyBeside(entry: string): Plugin {
     name: namespace,
     setup({ onLoad, onResolve, resolve: resolved, initialOptions: { absWorkingDir = '' } }) {
       onResolve({ filter: /.*/ }, async ({ kind, path, pluginData, ...from }) => {
-        if (kind !== 'dynamic-import' || pluginData === namespace) return undefined
+        if (kind !== 'dynamic-import' || pluginData === namespace || path.startsWith('node:'))
+          return undefined
         const found = await resolved(path, { ...from, kind: 'import-statement', pluginData: namespace })
         return found.errors.length > 0 || found.external
           ? found
@@ -96,6 +98,25 @@ function lazyBeside(entry: string): Plugin {
           resolveDir: dirname(resolve(absWorkingDir, path)),
         }
       })
+    },
+  }
+}
+
+/**
+ * Node's modules as they are, and no `import` of them: that reads all that a module exports, to list it, and with `node:http` it
+ * finds WebSocket, and loads the whole Fetch API (docs/adr/0005-cold-start.md).
+ */
+function builtins(): Plugin {
+  const namespace = 'builtin'
+  return {
+    name: namespace,
+    setup({ onLoad, onResolve }) {
+      onResolve({ filter: /^node:/ }, ({ kind, path }) =>
+        kind === 'import-statement' ? { path, namespace } : undefined,
+      )
+      onLoad({ filter: /.*/, namespace }, ({ path }) => ({
+        contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+      }))
     },
   }
 }

@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { Failure } from './core/failure.ts'
 import type { Verb } from './core/metrics.ts'
 import { statusOf } from './handlers/answer.ts'
@@ -10,24 +9,17 @@ import { livez, readyz, versionRoute } from './handlers/health.ts'
 import { issueRoute } from './handlers/issue.ts'
 import { openApiV2Route, openApiV3Routes } from './handlers/openapi.ts'
 import { projectionSyncRoute } from './handlers/projection-sync.ts'
-import { API_VERSION, type AppEnv, type Services } from './handlers/services.ts'
+import { API_VERSION, type Exchange, type Handler, type Services } from './handlers/services.ts'
 import { syncRoute } from './handlers/sync.ts'
 import { createSyncHinted } from './handlers/sync-hinted.ts'
 import { createTick } from './handlers/tick.ts'
-import { type App, createRouter } from './router.ts'
+import { type App, createRouter, type Route } from './router.ts'
 
-type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
-
-interface Route {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  /** What it is counted as. */
-  readonly verb: Verb | 'health'
-  readonly handler: Handler
-}
+/** A route that is there for something. */
+type Served = Required<Route> & { readonly method: 'GET' | 'POST' }
 
 /** Every route there is. Other methods on these paths are 405, other paths 404. */
-const routesOf = (services: Services): readonly Route[] => {
+const routesOf = (services: Services): readonly Served[] => {
   const version = `/apis/${services.group}/${API_VERSION}`
   const credentials = `${version}/namespaces/:namespace/credentials`
   const openApiV3 = openApiV3Routes(services)
@@ -67,7 +59,7 @@ const routesOf = (services: Services): readonly Route[] => {
   ]
 }
 
-const projectionSync = (services: Services, version: string): Route => ({
+const projectionSync = (services: Services, version: string): Served => ({
   method: 'POST',
   path: `${version}/namespaces/:namespace/tenantprojections/:projection/sync`,
   verb: 'sync',
@@ -75,10 +67,10 @@ const projectionSync = (services: Services, version: string): Route => ({
 })
 
 /** What is told that something happened. Each is there only where somebody may use it. */
-function hintRoutesOf(services: Services): readonly Route[] {
+function hintRoutesOf(services: Services): readonly Served[] {
   const { eventSender: sender, fluxKeys } = services
   const syncHinted = createSyncHinted(services, createTick(services))
-  const post = (path: string, verb: Verb, handler: Handler): Route => ({
+  const post = (path: string, verb: Verb, handler: Handler): Served => ({
     method: 'POST',
     path,
     verb,
@@ -98,37 +90,48 @@ function hintRoutesOf(services: Services): readonly Route[] {
 /** The whole function. Knows no runtime. */
 export function createApp(services: Services): App {
   const { group } = services
-  const refuse = (failure: Failure) => statusOf(failure, group)
+  const refusing =
+    (failureOf: (exchange: Exchange) => Failure): Handler =>
+    (exchange) =>
+      statusOf(failureOf(exchange), group)
+  const all = (path: string, failureOf: (exchange: Exchange) => Failure): Route => ({
+    method: 'ALL',
+    path,
+    handler: refusing(failureOf),
+  })
   const version = `/apis/${group}/${API_VERSION}`
-  const routes = routesOf(services)
-  const { hono, app } = createRouter(services)
-  for (const { method, path, verb, handler } of routes) {
-    hono.on(method, path, (c) => {
-      c.set('verb', verb)
-      return handler(c)
-    })
-  }
-  for (const route of routes) hono.all(route.path, (c) => refuse(wrongMethod(c, route)))
-  hono.all(`${version}/credentials`, () =>
-    refuse({ reason: 'method_not_allowed', allow: [], message: 'credentials are listed by namespace only' }),
-  )
+  const served = routesOf(services)
   const named = [
     'credentials',
     'helmreleases',
     ...(services.anchors === undefined ? [] : ['tenantprojections']),
   ]
-  for (const resource of named) {
-    hono.all(`${version}/namespaces/:namespace/${resource}/:name/:verb/:more{.+}`, () =>
-      refuse({ reason: 'request_malformed', message: 'the path has segments after the name of the call' }),
-    )
-  }
-  return app
+  const routes = [
+    ...served,
+    ...served.map((route) => all(route.path, (exchange) => wrongMethod(exchange, route))),
+    all(`${version}/credentials`, () => NAMESPACED_ONLY),
+    ...named.map((resource) =>
+      all(`${version}/namespaces/:namespace/${resource}/:name/:verb/:more{.+}`, () => TOO_LONG),
+    ),
+  ]
+  return createRouter(routes, services)
 }
 
-const wrongMethod = (c: Context<AppEnv>, { method, verb }: Route): Failure => ({
+const NAMESPACED_ONLY: Failure = {
+  reason: 'method_not_allowed',
+  allow: [],
+  message: 'credentials are listed by namespace only',
+}
+
+const TOO_LONG: Failure = {
+  reason: 'request_malformed',
+  message: 'the path has segments after the name of the call',
+}
+
+const wrongMethod = ({ request }: Exchange, { method, verb }: Served): Failure => ({
   reason: 'method_not_allowed',
   allow: method === 'GET' ? ['GET', 'HEAD'] : ['POST'],
-  message: `${c.req.method} is not supported on ${c.req.path}${READ_ONLY.has(verb) ? WHAT_TO_DO : ''}`,
+  message: `${request.method} is not supported on ${request.path}${READ_ONLY.has(verb) ? WHAT_TO_DO : ''}`,
 })
 
 const READ_ONLY: ReadonlySet<string> = new Set<Verb>(['list', 'get'])

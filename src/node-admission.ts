@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { createAdmissionApp } from './admission-app.ts'
 import type { Config } from './config.ts'
 import type { AdmissionConfig } from './config-admission.ts'
 import { statusOf } from './handlers/answer.ts'
 import type { Services } from './handlers/services.ts'
+import { readText } from './k8s/node-files.ts'
 import { type Serving, serve } from './node-server.ts'
 import { openTls } from './node-tls.ts'
 import type { App } from './router.ts'
@@ -50,15 +50,15 @@ export async function openAdmission(
 
 const knownOnly =
   (app: App, group: string): App =>
-  async (request, context) =>
-    context.clientCertificate === undefined
+  async (request) =>
+    request.clientCertificate === undefined
       ? statusOf({ reason: 'unauthenticated', why: 'no client certificate', hint: CERTIFICATE }, group)
-      : app(request, context)
+      : app(request)
 
 const CERTIFICATE = 'this port hears client certificates of one CA only, and none was shown'
 
 async function readAuthority(file: string): Promise<string> {
-  const pem = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const pem = await readText(file).catch((cause: unknown) => {
     throw new Error(`no client CA: ${file} cannot be read`, { cause })
   })
   if (!pem.includes('-----BEGIN CERTIFICATE-----'))

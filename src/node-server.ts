@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Log } from './core/deps.ts'
-import { linesOf } from './core/headers.ts'
+import type { HttpAnswer } from './core/http.ts'
 import { statusOf } from './handlers/answer.ts'
+import { answerWith, requestOf } from './node-request.ts'
 import type { Tls } from './node-tls.ts'
 import type { App } from './router.ts'
 
@@ -58,27 +58,19 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, log, group, tls } = options
   const unanswered = new Set<ServerResponse>()
   const later = createLater(unanswered)
-  const listener = getRequestListener(
-    (request, bindings) => {
-      const { incoming, outgoing } = bindings as HttpBindings
-      const clientCertificate = tls?.certificateOf(incoming.socket)
-      // It was checked when it was shown: what has become trusted since counts from the next handshake on.
-      if (clientCertificate === undefined && tls?.hasCertificate(incoming.socket)) {
-        outgoing.setHeader('Connection', 'close')
-      }
-      const answer = app(request, {
-        rawTarget: incoming.url ?? '',
-        headerLines: linesOf(incoming.rawHeaders),
-        ...(clientCertificate === undefined ? {} : { clientCertificate }),
-        afterResponse: (work) => later.after(outgoing, work),
-      })
-      return answer.finally(() => later.answered(outgoing))
-    },
-    {
-      overrideGlobalObjects: false,
-      errorHandler: () => malformed('the request line or a header is malformed', group),
-    },
-  )
+  const listener = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const clientCertificate = tls?.certificateOf(incoming.socket)
+    // It was checked when it was shown: what has become trusted since counts from the next handshake on.
+    if (clientCertificate === undefined && tls?.hasCertificate(incoming.socket)) {
+      outgoing.setHeader('Connection', 'close')
+    }
+    const request = requestOf(incoming, outgoing, {
+      afterResponse: (work) => later.after(outgoing, work),
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    })
+    const answer = await app(request).finally(() => later.answered(outgoing))
+    answerWith(outgoing, answer)
+  }
   const unused = new Map<string, Socket>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     unused.delete(peerOf(incoming.socket))
@@ -86,7 +78,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     outgoing.once('close', () => unanswered.delete(outgoing))
     const problem = problemOf(incoming)
     if (problem === undefined) listener(incoming, outgoing).catch(() => outgoing.destroy())
-    else void answerRaw(outgoing, malformed(problem, group)).catch(() => outgoing.destroy())
+    else {
+      outgoing.setHeader('Connection', 'close')
+      answerWith(outgoing, malformed(problem, group))
+    }
   }
   const server = tls === undefined ? createServer(LIMITS) : tls.createServer(LIMITS)
   // Bytes are what is limited: by count, Node would refuse people in a thousand groups, and blame the size.
@@ -106,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     // The client would take this for the answer to what it sent before, which may be a mint that is under way.
     const waits = [...unanswered].some(({ req }) => req.socket === socket && req.complete)
     if (waits) socket.destroy()
-    else void refuseBytes(error, socket as Socket, group)
+    else refuseBytes(error, socket as Socket, group)
   })
   await listen(server, options)
   const { address, port } = server.address() as AddressInfo
@@ -160,23 +155,18 @@ function problemOf(incoming: IncomingMessage): string | undefined {
   return undefined
 }
 
-const malformed = (message: string, group: string): Response =>
+const malformed = (message: string, group: string): HttpAnswer =>
   statusOf({ reason: 'request_malformed', message }, group)
 
-async function answerRaw(outgoing: ServerResponse, answer: Response): Promise<void> {
-  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: 'close' })
-  outgoing.end(await answer.text())
-}
-
 /** Bytes that are no HTTP request: there is no ServerResponse to answer with. */
-async function refuseBytes(error: NodeJS.ErrnoException, socket: Socket, group: string): Promise<void> {
+function refuseBytes(error: NodeJS.ErrnoException, socket: Socket, group: string): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
   const code = tooLarge ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
   const message = tooLarge
     ? `the headers are larger than ${MAX_HEADER_BYTES} bytes`
     : 'this is no HTTP/1.1 request'
-  const body = await malformed(message, group).text()
+  const { body } = malformed(message, group)
   const status = body.replace('"code":400', `"code":${code}`)
   socket.end(
     `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close\r\n\r\n${status}`,

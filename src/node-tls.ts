@@ -1,10 +1,11 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
-import type { ClientCertificate, Log } from './core/deps.ts'
+import type { Log } from './core/deps.ts'
+import type { ClientCertificate } from './core/http.ts'
 import { cutBytes } from './core/text.ts'
+import { readText } from './k8s/node-files.ts'
 
 interface TlsOptions {
   readonly certFile: string
@@ -101,7 +102,7 @@ export async function openTls(options: TlsOptions): Promise<Tls> {
 }
 
 async function readPair({ certFile, keyFile }: Pick<TlsOptions, 'certFile' | 'keyFile'>): Promise<Pair> {
-  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)])
   // Throws when one of them is none. OpenSSL has room for a key of each type, and would take one of another.
   createSecureContext({ cert, key })
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {

@@ -1,5 +1,4 @@
 import { randomBytes as random } from 'node:crypto'
-import { access, constants, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config.ts'
@@ -9,6 +8,7 @@ import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { decodeData } from './core/text.ts'
 import type { Services } from './handlers/services.ts'
+import { readText } from './k8s/node-files.ts'
 import { inClusterSend } from './k8s/node-in-cluster.ts'
 import { createIssuerFetch } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
@@ -21,7 +21,7 @@ import { VERSION } from './version.ts'
 /** On `$PORT`: HTTP on Knative, HTTPS behind an APIService. */
 async function main(): Promise<void> {
   const config = await readConfig(process.env, {
-    readText: (path) => readFile(path, 'utf8'),
+    readText,
     parseYaml: async (text) => (await import('yaml')).parse(text),
     serviceAccountIssuers: await ownIssuer(process.env.MINTONCE_KUBE_TOKEN_FILE),
   })
@@ -71,7 +71,7 @@ async function requireFiles({ kubeUrl, kubeCaFile, kubeTokenFile }: Config): Pro
   ] as const
   const problems = await Promise.all(
     files.map(([name, file]) =>
-      access(file, constants.R_OK).then(
+      readText(file).then(
         () => [],
         (error: NodeJS.ErrnoException) => [`${name}: ${file} cannot be read (${error.code})`],
       ),
@@ -111,7 +111,7 @@ function stopOnSignal(stop: () => Promise<void>, { drainMs, deadlineMs }: Config
 async function ownIssuer(
   file = '/var/run/secrets/kubernetes.io/serviceaccount/token',
 ): Promise<readonly string[]> {
-  const token = await readFile(file, 'utf8').catch(() => '')
+  const token = await readText(file).catch(() => '')
   const claims = decodeData(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/'))
   const issuer = textAt(parseJson(claims ?? ''), 'iss')
   return issuer === undefined ? [] : [issuer]

@@ -2,6 +2,8 @@ import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import { isBearerToken } from './core/bearer.ts'
 import type { Fetch } from './core/deps.ts'
+import type { Later } from './core/http.ts'
+import { fromFetch, toFetch } from './core/http-fetch.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { nextTurn } from './core/next-turn.ts'
@@ -40,7 +42,8 @@ export default {
   async fetch(request: Request, env: WorkerEnv, context: WorkerContext): Promise<Response> {
     built ??= build(env).catch(misconfigured)
     const { app } = await built
-    return app(request, { afterResponse: (work) => context.waitUntil(nextTurn().then(work)) })
+    const later: Later = (work) => context.waitUntil(nextTurn().then(work))
+    return toFetch(await app(fromFetch(request, later)), request)
   },
 
   /** A cron trigger: one sweep. Rejects when it failed, so that the runtime counts it as such. */

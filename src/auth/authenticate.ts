@@ -1,3 +1,4 @@
+import type { HeaderFields } from '../core/http.ts'
 import { ok, type Result } from '../core/result.ts'
 import type { Authenticator, Caller, Presented } from './authenticator.ts'
 import { refuse } from './refuse.ts'
@@ -26,7 +27,7 @@ const BEARER = /^bearer +([!-+\--~]+)$/i
  * The bearer token of a request (RFC 6750, section 2.1), or none when it has no Authorization header. A header of
  * another kind is `refused`: its sender believes to have said who they are.
  */
-export function presentedBy(headers: Headers): Pick<Presented, 'token' | 'refused'> {
+export function presentedBy(headers: HeaderFields): Pick<Presented, 'token' | 'refused'> {
   const header = headers.get('Authorization')
   if (header === null) return { token: undefined }
   const token = BEARER.exec(header.trim())?.[1]

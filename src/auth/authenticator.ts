@@ -1,5 +1,5 @@
-import type { ClientCertificate } from '../core/deps.ts'
 import type { HeaderLines } from '../core/headers.ts'
+import type { ClientCertificate } from '../core/http.ts'
 import type { Failed, Result } from '../core/result.ts'
 import type { Subject } from '../k8s/kube.ts'
 

@@ -1,3 +1,4 @@
+import type { HeaderFields } from './http.ts'
 import { fromUtf8 } from './text.ts'
 
 /**
@@ -21,6 +22,15 @@ export function linesOf(rawHeaders: readonly string[]): HeaderLines {
 
 /** From the Fetch API, which joins. */
 export const joinedLinesOf = (headers: Headers): HeaderLines => ({ lines: [...headers], areJoined: true })
+
+/** As `Headers` of the Fetch API have them. */
+export const fieldsOf = (lines: HeaderLines): HeaderFields => {
+  const get = (name: string) => {
+    const values = valuesOf(lines, name.toLowerCase())
+    return values.length === 0 ? null : values.join(', ')
+  }
+  return { get, has: (name) => get(name) !== null }
+}
 
 /** The values of one name, given in lower case. */
 export const valuesOf = ({ lines }: HeaderLines, name: string): readonly string[] =>

@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '../core/http.ts'
 import { cutBytes, encodeData } from '../core/text.ts'
 import type { Refusal, Verdict } from '../credentials/verdict.ts'
 import { said } from '../credentials/written.ts'
@@ -21,7 +22,7 @@ interface RefusedStatus {
 }
 
 /** The answer to a review: 200 whatever it says. */
-export function answerReview(uid: string, verdict: Verdict, group: string): Response {
+export function answerReview(uid: string, verdict: Verdict, group: string): HttpAnswer {
   const warnings = warningsOf(verdict.warnings)
   const response = {
     uid,

@@ -1,4 +1,4 @@
-import type { Context } from 'hono'
+import type { HttpAnswer } from '../core/http.ts'
 import { timeLimit } from '../core/time-limit.ts'
 import { adoptOf, validate } from '../credentials/admit.ts'
 import { mutate } from '../credentials/admit-mutate.ts'
@@ -8,7 +8,7 @@ import { answerReview, statusOfRefusal } from './admission-answer.ts'
 import { parseReview } from './admission-review.ts'
 import { statusOf } from './answer.ts'
 import { readBody } from './body.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
 /** Two objects of at most 1.5 MiB, as etcd takes them, with every character of their JSON escaped once more. */
 const MAX_REVIEW_BYTES = 8 * 1024 * 1024
@@ -32,10 +32,10 @@ export const mutateRoute = (services: Services) => reviewRoute(services, { judge
 
 const reviewRoute =
   (services: Services, { judge, isNamed }: Judge) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
-    const limit = timeLimit(DEADLINE_MS, c.req.raw.signal)
+  async (exchange: Exchange): Promise<HttpAnswer> => {
+    const limit = timeLimit(DEADLINE_MS, exchange.request.signal)
     try {
-      return await respond(services, { judge, isNamed }, c, limit.signal)
+      return await respond(services, { judge, isNamed }, exchange, limit.signal)
     } finally {
       limit.end()
     }
@@ -44,11 +44,11 @@ const reviewRoute =
 async function respond(
   services: Services,
   { judge, isNamed }: Judge,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<HttpAnswer> {
   const startedAt = services.deps.now()
-  const body = await readBody(c.req.raw, signal, MAX_REVIEW_BYTES)
+  const body = await readBody(exchange.request, signal, MAX_REVIEW_BYTES)
   if (!body.ok) return statusOf(body.failure, services.group)
   const asked = parseReview(body.value, { isNamed })
   if (!asked.ok) return statusOf(asked.failure, services.group)
@@ -56,7 +56,8 @@ async function respond(
   if (review === undefined) return answerReview(uid, ALLOWED, services.group)
   const verdict = await judge(services, review, { signal })
   logVerdict(services, review, verdict, services.deps.now() - startedAt)
-  if (verdict.is === 'allowed' && verdict.adopts) c.env.afterResponse(() => adopt(services, review))
+  if (verdict.is === 'allowed' && verdict.adopts)
+    exchange.request.afterResponse(() => adopt(services, review))
   return answerReview(uid, verdict, services.group)
 }
 

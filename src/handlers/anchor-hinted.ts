@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
 import { inTurns } from '../core/in-turns.ts'
 import { createOnceAtATime } from '../core/once-at-a-time.ts'
@@ -10,7 +9,7 @@ import { anchorServicesWith } from './anchor-services.ts'
 import type { Hint } from './hint.ts'
 import type { Hinted } from './hinted.ts'
 import { listingOnce } from './listing-once.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
 /** What was hinted at in a namespace. */
 interface Waiting {
@@ -25,7 +24,7 @@ type Wait = readonly [namespace: string, more: Partial<Waiting>]
 
 const NOTHING: Waiting = { secrets: new Set(), hasProjections: false, isGone: false }
 
-export type ReconcileHinted = (c: Context<AppEnv>, hints: readonly Hint[]) => Promise<Hinted>
+export type ReconcileHinted = (exchange: Exchange, hints: readonly Hint[]) => Promise<Hinted>
 
 /** How many declarations, or namespaces, at a time. */
 const CONCURRENCY = 4
@@ -67,8 +66,8 @@ export function createReconcileHinted(services: Services): ReconcileHinted {
     return { goesOn: done.goesOn, failures: [...found.failures, ...done.failures] }
   }
 
-  return async (c, hints) => {
-    const anchors = anchorServicesWith(services, c.env.afterResponse)
+  return async (exchange, hints) => {
+    const anchors = anchorServicesWith(services, exchange.request.afterResponse)
     if (anchors === undefined) return { goesOn: false, failures: [] }
     const { gone, ...first } = await reconcileEach(anchors, projectionsIn(hints))
     const done: Hinted[] = [first]

@@ -1,11 +1,10 @@
-import type { RequestContext } from '../core/deps.ts'
+import type { Later } from '../core/http.ts'
 import { ok, type Result } from '../core/result.ts'
 import type { AnchorServices } from '../trust-anchor/services.ts'
 import type { AnchorSweepReport } from '../trust-anchor/sweep.ts'
 import type { Services } from './services.ts'
 import { emitterWith, type SyncParts } from './sync-services.ts'
 
-type Later = RequestContext['afterResponse']
 export type AnchorParts = Pick<SyncParts, 'kube' | 'definitions' | 'deps'> & Pick<Services, 'anchors'>
 
 /** What CAs are published with; undefined where none are. `later` is given the work that nobody waits for. */

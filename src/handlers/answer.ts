@@ -1,21 +1,28 @@
 import type { Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import { toStatus } from './status.ts'
 
 /** On every answer: none of them may be kept by a cache or read as anything but what it says it is. */
 export const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const
 
-export function json(body: unknown, code = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(`${JSON.stringify(body)}\n`, {
-    status: code,
-    headers: { ...HEADERS, 'Content-Type': 'application/json', ...headers },
-  })
-}
+export const json = (
+  body: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): HttpAnswer => ({
+  status,
+  headers: { ...HEADERS, 'Content-Type': 'application/json', ...headers },
+  body: `${JSON.stringify(body)}\n`,
+})
 
-export const text = (body: string, code = 200): Response =>
-  new Response(body, { status: code, headers: { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' } })
+export const text = (body: string, status = 200): HttpAnswer => ({
+  status,
+  headers: { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' },
+  body,
+})
 
 /** A failure as `metav1.Status`. */
-export function statusOf(failure: Failure, group: string): Response {
+export function statusOf(failure: Failure, group: string): HttpAnswer {
   const { code, reason, message, details, headers } = toStatus(failure, group)
   return json(
     { ...STATUS, message, reason, ...(details === undefined ? {} : { details }), code },
@@ -25,7 +32,7 @@ export function statusOf(failure: Failure, group: string): Response {
 }
 
 /** An error that nobody foresaw. */
-export const crashed = (): Response =>
+export const crashed = (): HttpAnswer =>
   json({ ...STATUS, message: 'internal error', reason: 'InternalError', code: 500 }, 500)
 
 const STATUS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const

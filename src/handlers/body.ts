@@ -1,5 +1,8 @@
-import { readBytes } from '../core/bytes.ts'
+import type { HttpRequest } from '../core/http.ts'
 import { fail, ok, type Result } from '../core/result.ts'
+
+/** What there is to know of a body. */
+type Sent = Pick<HttpRequest, 'headers' | 'readBody'>
 
 /** Enough for preconditions, many times over. */
 export const MAX_BODY_BYTES = 64 * 1024
@@ -9,7 +12,7 @@ export const MAX_BODY_BYTES = 64 * 1024
  * and no bytes are a body of any type. Fails as `readRawBody` does, and with `media_type_unsupported`.
  */
 export async function readBody(
-  request: Request,
+  request: Sent,
   signal: AbortSignal,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Result<Uint8Array>> {
@@ -28,7 +31,7 @@ export async function readBody(
  * `caller_gone` when `signal` fires before its end.
  */
 export async function readRawBody(
-  request: Request,
+  request: Sent,
   signal: AbortSignal,
   maxBytes: number,
 ): Promise<Result<Uint8Array<ArrayBuffer>>> {
@@ -51,12 +54,12 @@ export const mediaTypeOf = (contentType: string): string =>
   contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
 async function collect(
-  request: Request,
+  request: Sent,
   signal: AbortSignal,
   maxBytes: number,
 ): Promise<Result<Uint8Array<ArrayBuffer>>> {
   try {
-    const bytes = await readBytes(request.body, maxBytes, signal)
+    const bytes = await request.readBody(maxBytes, signal)
     return bytes === undefined ? fail({ reason: 'body_too_large', maxBytes }) : ok(bytes)
   } catch {
     if (signal.aborted) return fail({ reason: 'caller_gone' })

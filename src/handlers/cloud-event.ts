@@ -1,3 +1,4 @@
+import type { HeaderFields } from '../core/http.ts'
 import { isObject, own, parseJson, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromBase64, fromUtf8 } from '../core/text.ts'
@@ -19,7 +20,7 @@ export type ContentMode = 'binary' | 'structured' | 'batched'
 const MAX_EVENTS = 1000
 const REQUIRED = ['id', 'source', 'type'] as const
 
-export function contentModeOf(headers: Headers): ContentMode {
+export function contentModeOf(headers: HeaderFields): ContentMode {
   const mediaType = mediaTypeOf(headers.get('content-type') ?? '')
   if (mediaType.startsWith('application/cloudevents-batch')) return 'batched'
   return mediaType.startsWith('application/cloudevents') ? 'structured' : 'binary'
@@ -30,7 +31,7 @@ export function contentModeOf(headers: Headers): ContentMode {
  * with `request_malformed` for what is no CloudEvent of version 1.0, whole batches included, and with
  * `media_type_unsupported` for another event format than JSON.
  */
-export function parseCloudEvents(headers: Headers, body: Uint8Array): Result<readonly CloudEvent[]> {
+export function parseCloudEvents(headers: HeaderFields, body: Uint8Array): Result<readonly CloudEvent[]> {
   const mode = contentModeOf(headers)
   if (mode === 'binary') return asList(binaryEvent(headers, body))
   const contentType = headers.get('content-type') ?? ''
@@ -59,7 +60,7 @@ function batchOf(parsed: unknown): Result<readonly CloudEvent[]> {
 }
 
 /** Attributes in headers, data in the body (section 3.1). */
-function binaryEvent(headers: Headers, body: Uint8Array): Result<CloudEvent> {
+function binaryEvent(headers: HeaderFields, body: Uint8Array): Result<CloudEvent> {
   const attribute = (name: string) => headerAttribute(headers, name)
   return checked(attribute, () => (isJsonType(headers.get('content-type')) ? jsonIn(body) : undefined))
 }
@@ -68,7 +69,7 @@ function binaryEvent(headers: Headers, body: Uint8Array): Result<CloudEvent> {
  * The attribute of an event in binary mode. Quotes are taken off, and one round of percent-encoding is undone (section
  * 3.1.3.2).
  */
-export function headerAttribute(headers: Headers, name: string): string | undefined {
+export function headerAttribute(headers: HeaderFields, name: string): string | undefined {
   const value = headers.get(`ce-${name}`)
   if (value === null) return undefined
   const quoted = /^"(.*)"$/.exec(value)?.[1]

@@ -46,11 +46,11 @@ const SHAPE: Shape = {
  * match anything.
  */
 export function parseCredentialRequest(
-  url: string,
+  parameters: URLSearchParams,
   body: Uint8Array,
   addressed: Addressed,
 ): Result<CredentialRequest> {
-  const query = parseQuery(new URL(url).searchParams)
+  const query = parseQuery(parameters)
   if (!query.ok) return query
   if (body.length === 0) return ok({ preconditions: {}, dryRun: query.value.dryRun, warnings: [] })
 

@@ -1,5 +1,5 @@
-import type { Context } from 'hono'
 import type { Access, Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { credentialNameOf, secretNameOf } from '../credentials/naming.ts'
 import { ACCOUNT_SELECTOR, type CredentialView, viewOf } from '../credentials/view.ts'
@@ -9,38 +9,38 @@ import { json, statusOf } from './answer.ts'
 import { callerOf } from './identity.ts'
 import { parseListQuery } from './list-query.ts'
 import { negotiate, type Representation } from './media-type.ts'
-import { API_VERSION, type AppEnv, type Services } from './services.ts'
+import { API_VERSION, type Exchange, type Services } from './services.ts'
 import { tableOf } from './table.ts'
 
 /** `GET …/credentials/{name}`: reads the account Secret only, so that a broken definition hides nothing. */
 export const getRoute =
   (services: Services) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
-    const read = await get(services, c)
-    if (!read.ok) return refuse(services, c, read.failure)
+  async (exchange: Exchange): Promise<HttpAnswer> => {
+    const read = await get(services, exchange)
+    if (!read.ok) return refuse(services, exchange, read.failure)
     const { view, as } = read.value
-    c.set('kind', view.spec.application.kind)
+    exchange.setKind(view.spec.application.kind)
     if (as === 'object') return json({ ...typeOf(services, 'Credential'), ...view })
-    return json(table(services, c, [view], { resourceVersion: view.metadata.resourceVersion }))
+    return json(table(services, exchange, [view], { resourceVersion: view.metadata.resourceVersion }))
   }
 
 /** `GET …/credentials`: of one namespace. */
 export const listRoute =
   (services: Services) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
-    const read = await list(services, c)
-    if (!read.ok) return refuse(services, c, read.failure)
+  async (exchange: Exchange): Promise<HttpAnswer> => {
+    const read = await list(services, exchange)
+    if (!read.ok) return refuse(services, exchange, read.failure)
     const { views, metadata, as } = read.value
-    if (as === 'table') return json(table(services, c, views, metadata))
+    if (as === 'table') return json(table(services, exchange, views, metadata))
     const items = views.map((view) => ({ ...typeOf(services, 'Credential'), ...view }))
     return json({ ...typeOf(services, 'CredentialList'), metadata, items })
   }
 
 /** The log has the whole failure, the caller its public part. */
-function refuse({ deps, group }: Services, c: Context<AppEnv>, failure: Failure): Response {
+function refuse({ deps, group }: Services, exchange: Exchange, failure: Failure): HttpAnswer {
   const answer = statusOf(failure, group)
   deps.log(answer.status < 500 ? 'info' : 'error', 'refused', {
-    path: c.req.path,
+    path: exchange.request.path,
     code: answer.status,
     failure,
   })
@@ -49,18 +49,20 @@ function refuse({ deps, group }: Services, c: Context<AppEnv>, failure: Failure)
 
 async function get(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
 ): Promise<Result<{ readonly view: CredentialView; readonly as: Representation }>> {
-  const target = parseTarget(c.req.param('namespace') ?? '', c.req.param('name') ?? '')
+  const target = parseTarget(exchange.param('namespace'), exchange.param('name'))
   if (!target.ok) return target
   const { namespace, name } = target.value
   const credential = credentialNameOf(name)
-  const allowed = await allow(services, c, { verb: 'get', namespace, name: credential })
+  const allowed = await allow(services, exchange, { verb: 'get', namespace, name: credential })
   if (!allowed.ok) return allowed
-  const as = representationOf(c)
+  const as = representationOf(exchange)
   if (!as.ok) return as
 
-  const secret = await services.kube.getSecret(namespace, secretNameOf(name), { signal: c.req.raw.signal })
+  const secret = await services.kube.getSecret(namespace, secretNameOf(name), {
+    signal: exchange.request.signal,
+  })
   if (!secret.ok) return secret
   const view = secret.value === undefined ? undefined : viewOf(secret.value)
   if (view === undefined) return fail({ reason: 'credential_not_found', name: credential })
@@ -73,20 +75,20 @@ interface Listed {
   readonly as: Representation
 }
 
-async function list(services: Services, c: Context<AppEnv>): Promise<Result<Listed>> {
-  const namespace = parseNamespace(c.req.param('namespace') ?? '')
+async function list(services: Services, exchange: Exchange): Promise<Result<Listed>> {
+  const namespace = parseNamespace(exchange.param('namespace'))
   if (!namespace.ok) return namespace
-  const query = parseListQuery(new URL(c.req.url).searchParams)
+  const query = parseListQuery(exchange.request.query)
   if (!query.ok) return query
   const { labelSelector, exactName, ...rest } = query.value
   const named = exactName === undefined ? {} : { name: exactName }
-  const allowed = await allow(services, c, { verb: 'list', namespace: namespace.value, ...named })
+  const allowed = await allow(services, exchange, { verb: 'list', namespace: namespace.value, ...named })
   if (!allowed.ok) return allowed
-  const as = representationOf(c)
+  const as = representationOf(exchange)
   if (!as.ok) return as
 
   const selector = labelSelector === '' ? ACCOUNT_SELECTOR : `${ACCOUNT_SELECTOR},${labelSelector}`
-  const options: ListOptions = { ...rest, labelSelector: selector, signal: c.req.raw.signal }
+  const options: ListOptions = { ...rest, labelSelector: selector, signal: exchange.request.signal }
   const page = await services.kube.listSecrets(namespace.value, options)
   if (!page.ok) return page
   const { items, resourceVersion, continue: next } = page.value
@@ -96,11 +98,11 @@ async function list(services: Services, c: Context<AppEnv>): Promise<Result<List
 
 async function allow(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   access: Pick<Access, 'verb' | 'namespace' | 'name'>,
 ): Promise<Result<undefined>> {
-  const { signal } = c.req.raw
-  const caller = await callerOf(services, c, signal)
+  const { signal } = exchange.request
+  const caller = await callerOf(services, exchange, signal)
   if (!caller.ok) return caller
   return services.authorize(
     caller.value,
@@ -111,15 +113,15 @@ async function allow(
 
 const typeOf = ({ group }: Services, kind: string) => ({ apiVersion: `${group}/${API_VERSION}`, kind })
 
-const representationOf = (c: Context<AppEnv>): Result<Representation> => {
-  const include = c.req.query('includeObject')
-  if (include !== undefined && include !== '' && !INCLUDE.has(include)) {
+const representationOf = (exchange: Exchange): Result<Representation> => {
+  const include = exchange.request.query.get('includeObject') ?? ''
+  if (include !== '' && !INCLUDE.has(include)) {
     return fail({
       reason: 'request_malformed',
       message: 'includeObject must be "None", "Metadata" or "Object"',
     })
   }
-  return negotiate(c.req.header('Accept') ?? null)
+  return negotiate(exchange.request.headers.get('Accept'))
 }
 
 const INCLUDE: ReadonlyMap<string, 'None' | 'Metadata' | 'Object'> = new Map([
@@ -130,12 +132,12 @@ const INCLUDE: ReadonlyMap<string, 'None' | 'Metadata' | 'Object'> = new Map([
 
 const table = (
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   views: readonly CredentialView[],
   metadata: Listed['metadata'],
 ): unknown =>
   tableOf(views, metadata, {
     apiVersion: `${services.group}/${API_VERSION}`,
-    includeObject: INCLUDE.get(c.req.query('includeObject') ?? '') ?? 'Metadata',
+    includeObject: INCLUDE.get(exchange.request.query.get('includeObject') ?? '') ?? 'Metadata',
     now: services.deps.now(),
   })

@@ -1,9 +1,9 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import { statusOf } from './answer.ts'
 import { type Conversion, choose } from './media-type.ts'
 import { answerDocument, lazily, plainRoute } from './public-document.ts'
-import { API_VERSION, type AppEnv, type Services } from './services.ts'
+import { API_VERSION, type Exchange, type Services } from './services.ts'
 
 type Group = Pick<Services, 'group'>
 type Listed = Pick<Services, 'group' | 'anchors'>
@@ -53,11 +53,13 @@ export function groupsRoute(services: Listed) {
   const { group } = services
   const groups = lazily(() => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: [nameAndVersions(group)] }))
   const aggregated = lazily(() => aggregatedOf(group, resourcesOf(services)))
-  return async (c: Context<AppEnv>): Promise<Response> => {
-    const chosen = choose<'plain' | 'aggregated'>(c.req.header('Accept') ?? null, 'plain', [AGGREGATED])
+  return async (exchange: Exchange): Promise<HttpAnswer> => {
+    const chosen = choose<'plain' | 'aggregated'>(exchange.request.headers.get('Accept'), 'plain', [
+      AGGREGATED,
+    ])
     if (chosen === undefined) return statusOf(ROOT, group)
-    if (chosen === 'plain') return answerDocument(c, await groups())
-    return answerDocument(c, await aggregated(), { 'Content-Type': AGGREGATED_TYPE })
+    if (chosen === 'plain') return answerDocument(exchange, await groups())
+    return answerDocument(exchange, await aggregated(), { 'Content-Type': AGGREGATED_TYPE })
   }
 }
 

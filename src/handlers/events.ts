@@ -1,14 +1,11 @@
-import type { Context } from 'hono'
 import type { AuthenticateSender } from '../auth/event-sender.ts'
 import { ok, type Result } from '../core/result.ts'
 import type { CloudEvent } from './cloud-event.ts'
 import { type Hint, hintIn } from './hint.ts'
 import { hintRoute } from './hint-route.ts'
 import { eventsSent, tickSent } from './sender.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Handler, Services } from './services.ts'
 import type { SyncHinted } from './sync-hinted.ts'
-
-type Handler = (c: Context<AppEnv>) => Promise<Response>
 
 /**
  * `POST /events`: CloudEvents 1.0 over HTTP, binary, structured or batched. Each is a hint that something happened to a
@@ -20,15 +17,15 @@ export const eventsRoute = (
   sender: AuthenticateSender,
   syncHinted: SyncHinted,
 ): Handler =>
-  hintRoute(services, 'events', syncHinted, async (c, signal) => {
-    const events = await eventsSent(c, sender, signal)
+  hintRoute(services, 'events', syncHinted, async (exchange, signal) => {
+    const events = await eventsSent(exchange, sender, signal)
     return events.ok ? hintsIn(services, events.value) : events
   })
 
 /** `POST /tick`: whoever may send events says that it is time to look at everything. */
 export const tickRoute = (services: Services, sender: AuthenticateSender, syncHinted: SyncHinted): Handler =>
-  hintRoute(services, 'tick', syncHinted, async (c, signal) => {
-    const sent = await tickSent(c, sender, signal)
+  hintRoute(services, 'tick', syncHinted, async (exchange, signal) => {
+    const sent = await tickSent(exchange, sender, signal)
     return sent.ok ? ok([{ is: 'tick' }]) : sent
   })
 

@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import { isSignedByOneOf } from '../auth/flux-signature.ts'
 import { refuse } from '../auth/refuse.ts'
 import { isObject, own, parseJson } from '../core/json.ts'
@@ -7,7 +6,7 @@ import { fromUtf8 } from '../core/text.ts'
 import { MAX_BODY_BYTES, readRawBody } from './body.ts'
 import { type Hint, hintAt, referenceAt } from './hint.ts'
 import { hintRoute } from './hint-route.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import type { SyncHinted } from './sync-hinted.ts'
 
 /**
@@ -16,17 +15,17 @@ import type { SyncHinted } from './sync-hinted.ts'
  * another look at the same release, and nothing else.
  */
 export const fluxHookRoute = (services: Services, syncHinted: SyncHinted) =>
-  hintRoute(services, 'flux', syncHinted, (c, signal) => read(services, c, signal))
+  hintRoute(services, 'flux', syncHinted, (exchange, signal) => read(services, exchange, signal))
 
 async function read(
   { fluxKeys }: Services,
-  { req: { raw } }: Context<AppEnv>,
+  { request }: Exchange,
   signal: AbortSignal,
 ): Promise<Result<readonly Hint[]>> {
-  const body = await readRawBody(raw, signal, MAX_BODY_BYTES)
+  const body = await readRawBody(request, signal, MAX_BODY_BYTES)
   if (!body.ok) return body
   // Over the bytes as they came, before anything reads them.
-  const isSigned = await isSignedByOneOf(fluxKeys, body.value, raw.headers.get('X-Signature'))
+  const isSigned = await isSignedByOneOf(fluxKeys, body.value, request.headers.get('X-Signature'))
   if (!isSigned) return refuse('no key of ours has made X-Signature')
   const event = parseJson(fromUtf8(body.value) ?? '')
   if (!isObject(event))

@@ -1,26 +1,26 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import type { Result } from '../core/result.ts'
 import { timeLimit } from '../core/time-limit.ts'
 import type { Hint } from './hint.ts'
 import { answerWhenDone, type Hinted, hintRefused } from './hinted.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import type { SyncHinted } from './sync-hinted.ts'
 
 type Via = 'events' | 'tick' | 'flux'
-type Read = (c: Context<AppEnv>, signal: AbortSignal) => Promise<Result<readonly Hint[]>>
+type Read = (exchange: Exchange, signal: AbortSignal) => Promise<Result<readonly Hint[]>>
 
 /** A route that is told what to look at: reads the hints of whoever may give some, follows them, and logs one line. */
 export const hintRoute =
   (services: Services, via: Via, syncHinted: SyncHinted, read: Read) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
+  async (exchange: Exchange): Promise<HttpAnswer> => {
     const { now, log } = services.deps
     const startedAt = now()
-    const { signal, end } = timeLimit(services.deadlineMs, c.req.raw.signal)
-    const hints = await read(c, signal).finally(end)
+    const { signal, end } = timeLimit(services.deadlineMs, exchange.request.signal)
+    const hints = await read(exchange, signal).finally(end)
     const failures: Failure[] = []
     const answer = hints.ok
-      ? await answerWhenDone(services, c, noting(syncHinted(c, hints.value), failures))
+      ? await answerWhenDone(services, exchange, noting(syncHinted(exchange, hints.value), failures))
       : hintRefused(services, hints.failure)
     log(answer.status < 500 ? 'info' : 'error', 'hinted', {
       via,

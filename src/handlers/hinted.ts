@@ -1,7 +1,7 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import { HEADERS, json, statusOf } from './answer.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
 /** What became of what was hinted at. */
 export interface Hinted {
@@ -38,16 +38,16 @@ const AWAY: ReadonlySet<Failure['reason']> = new Set<Failure['reason']>([
  */
 export async function answerWhenDone(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   work: Promise<Hinted>,
-): Promise<Response> {
-  c.env.afterResponse(() => work)
+): Promise<HttpAnswer> {
+  exchange.request.afterResponse(() => work)
   const done = await Promise.race([work, after(services.deadlineMs)])
   return done === undefined ? nothing(202) : answerOf(services, done)
 }
 
 /** Sources send an event again for a 404, 409, 429 or 5xx, and brokers take the body of a 200 for an event. */
-function answerOf(services: Services, { goesOn, failures }: Hinted): Response {
+function answerOf(services: Services, { goesOn, failures }: Hinted): HttpAnswer {
   const failed = failures.filter(({ reason }) => !SETTLED.has(reason))
   const away = failed.find(({ reason }) => AWAY.has(reason))
   if (away !== undefined) return hintRefused(services, away)
@@ -57,14 +57,14 @@ function answerOf(services: Services, { goesOn, failures }: Hinted): Response {
 }
 
 /** A failure as other routes answer it; but whatever says that the API server is away is a 503. */
-export function hintRefused({ group }: Pick<Services, 'group'>, failure: Failure): Response {
+export function hintRefused({ group }: Pick<Services, 'group'>, failure: Failure): HttpAnswer {
   if (!AWAY.has(failure.reason)) return statusOf(failure, group)
   const message = 'the Kubernetes API is away or overloaded: send this again later'
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' }
   return json({ ...status, message, reason: 'ServiceUnavailable', code: 503 }, 503)
 }
 
-const nothing = (code: 202 | 204): Response => new Response(null, { status: code, headers: HEADERS })
+const nothing = (status: 202 | 204): HttpAnswer => ({ status, headers: HEADERS, body: '' })
 
 const after = (milliseconds: number): Promise<undefined> =>
   new Promise((resolve) => {

@@ -1,10 +1,9 @@
-import type { Context } from 'hono'
 import { presentedBy } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { impersonated } from '../auth/impersonation.ts'
-import { joinedLinesOf } from '../core/headers.ts'
+import type { HeaderFields } from '../core/http.ts'
 import { fail, type Result } from '../core/result.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
 /**
  * With these a proxy or client may send a request again, which is another mint; or it asks for a condition that would
@@ -19,7 +18,7 @@ const REFUSED_HEADERS = [
   'If-Unmodified-Since',
 ]
 
-export function refuseRetryHeaders(headers: Headers): Result<undefined> {
+export function refuseRetryHeaders(headers: HeaderFields): Result<undefined> {
   const sent = REFUSED_HEADERS.find((name) => headers.has(name))
   if (sent === undefined) return { ok: true, value: undefined }
   return fail({
@@ -34,27 +33,26 @@ export function refuseRetryHeaders(headers: Headers): Result<undefined> {
  */
 export async function callerOf(
   services: Services,
-  { env, req: { raw } }: Context<AppEnv>,
+  { request }: Exchange,
   signal: AbortSignal,
 ): Promise<Result<Caller>> {
-  const headers = env.headerLines ?? joinedLinesOf(raw.headers)
-  const { clientCertificate } = env
+  const { headers, headerLines, clientCertificate } = request
   const caller = await services.authenticate({
-    ...presentedBy(raw.headers),
-    headers,
+    ...presentedBy(headers),
+    headers: headerLines,
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
     signal,
   })
   if (!caller.ok) return caller
   if (caller.value.vouchedBy === 'front-proxy') {
     // The proxy would wait for another protocol, and take any answer for none: a password would be lost.
-    if (raw.headers.has('Upgrade')) {
+    if (headers.has('Upgrade')) {
       return fail({ reason: 'request_malformed', message: 'Upgrade is not supported: leave the header out' })
     }
     // kube-apiserver has dealt with impersonation: the headers that are still there mean nothing.
     return caller
   }
-  return impersonated(caller.value, headers, services.authorize, { signal })
+  return impersonated(caller.value, headerLines, services.authorize, { signal })
 }
 
 /** For the log. */
@@ -62,7 +60,7 @@ export const callerFields = (caller: Caller | undefined) =>
   caller === undefined ? {} : { user: caller.username, uid: caller.uid, impersonator: caller.impersonator }
 
 /** As kube-apiserver sends it through the aggregation layer: a correlation, no evidence. */
-export function auditIdOf(headers: Headers): string | undefined {
+export function auditIdOf(headers: HeaderFields): string | undefined {
   const id = headers.get('Audit-ID')
   return id !== null && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : undefined
 }

@@ -1,6 +1,6 @@
-import type { Context } from 'hono'
 import type { Caller } from '../auth/authenticator.ts'
 import type { LogLevel } from '../core/deps.ts'
+import type { HttpAnswer, HttpRequest } from '../core/http.ts'
 import { fail, type Result } from '../core/result.ts'
 import { timeLimit } from '../core/time-limit.ts'
 import { type Issued, issue, type Order } from '../credentials/issue.ts'
@@ -11,7 +11,7 @@ import { json, statusOf, warningHeader } from './answer.ts'
 import { readBody } from './body.ts'
 import { type CredentialRequest, parseCredentialRequest } from './credential-request.ts'
 import { auditIdOf, callerFields, callerOf, refuseRetryHeaders } from './identity.ts'
-import { API_VERSION, type AppEnv, type Services } from './services.ts'
+import { API_VERSION, type Exchange, type Services } from './services.ts'
 import { emitterOf } from './sync-services.ts'
 
 type Operation = Order['operation']
@@ -28,16 +28,16 @@ interface Outcome {
 /** `POST …/credentials/{name}/mint` and `…/revoke`. */
 export const issueRoute =
   (services: Services, operation: Operation) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
+  async (exchange: Exchange): Promise<HttpAnswer> => {
     const startedAt = services.deps.now()
-    const outcome = await respond(services, operation, c)
+    const outcome = await respond(services, operation, exchange)
     const answer = answerOf(services, outcome)
     services.deps.log(levelOf(answer.status, outcome), 'credential', {
       operation,
-      namespace: c.req.param('namespace'),
-      credential: c.req.param('name'),
+      namespace: exchange.param('namespace'),
+      credential: exchange.param('name'),
       ...callerFields(outcome.caller),
-      auditId: auditIdOf(c.req.raw.headers),
+      auditId: auditIdOf(exchange.request.headers),
       // Only when it is one: a line without it is about a password that works.
       dryRun: outcome.dryRun === true ? true : undefined,
       code: answer.status,
@@ -52,17 +52,17 @@ const levelOf = (status: number, { result }: Outcome): LogLevel =>
   status < 500 || (!result.ok && result.failure.reason === 'caller_gone') ? 'info' : 'error'
 
 /** Each step is named, in order, and final when it fails. */
-async function respond(services: Services, operation: Operation, c: Context<AppEnv>): Promise<Outcome> {
-  const request = c.req.raw
+async function respond(services: Services, operation: Operation, exchange: Exchange): Promise<Outcome> {
+  const { request } = exchange
   const retried = refuseRetryHeaders(request.headers)
   if (!retried.ok) return { result: retried }
-  const target = parseTarget(c.req.param('namespace') ?? '', c.req.param('name') ?? '')
+  const target = parseTarget(exchange.param('namespace'), exchange.param('name'))
   if (!target.ok) return { result: target }
 
   const whole = timeLimit(services.deadlineMs)
   const writing = timeLimit(services.writeByMs, request.signal)
   try {
-    return await attempt(services, operation, c, {
+    return await attempt(services, operation, exchange, {
       target: target.value,
       deadline: whole.signal,
       signal: writing.signal,
@@ -84,11 +84,11 @@ interface Attempt {
 async function attempt(
   services: Services,
   operation: Operation,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   { target, deadline, signal }: Attempt,
 ): Promise<Outcome> {
-  const request = c.req.raw
-  const caller = await callerOf(services, c, signal)
+  const { request } = exchange
+  const caller = await callerOf(services, exchange, signal)
   if (!caller.ok) return { result: caller }
 
   const known = { target, caller: caller.value }
@@ -109,24 +109,24 @@ async function attempt(
   const { dryRun } = asked.value
   const state = await resolve()
   if (!state.ok) return { ...known, dryRun, result: state }
-  c.set('kind', state.value.application.kind)
+  exchange.setKind(state.value.application.kind)
 
   const order = { operation, ...orderOf(asked.value, caller.value), signal, deadline }
-  const emit = emitterOf(services, c)
+  const emit = emitterOf(services, exchange)
   const result = await issue({ kube: services.kube, deps: services.deps, emit }, target, state.value, order)
   return { ...known, dryRun, result, warnings: asked.value.warnings }
 }
 
 async function readRequest(
   { group }: Services,
-  request: Request,
+  request: HttpRequest,
   { namespace, name }: Target,
   signal: AbortSignal,
 ): Promise<Result<CredentialRequest>> {
   const body = await readBody(request, signal)
   if (!body.ok) return body
   const apiVersion = `${group}/${API_VERSION}`
-  return parseCredentialRequest(request.url, body.value, {
+  return parseCredentialRequest(request.query, body.value, {
     apiVersion,
     name: credentialNameOf(name),
     namespace,
@@ -149,7 +149,7 @@ const accessOf = ({ group }: Services, operation: Operation, { namespace, name }
   name: credentialNameOf(name),
 })
 
-function answerOf({ group }: Services, { result, target, warnings = [] }: Outcome): Response {
+function answerOf({ group }: Services, { result, target, warnings = [] }: Outcome): HttpAnswer {
   if (!result.ok || target === undefined) {
     return statusOf(result.ok ? { reason: 'route_unknown' } : result.failure, group)
   }
@@ -160,9 +160,6 @@ function answerOf({ group }: Services, { result, target, warnings = [] }: Outcom
     metadata: { name: credentialNameOf(target.name), namespace: target.namespace },
     status: { username, ...(password === undefined ? {} : { password }), issuedAt },
   }
-  const answer = json(body, 201)
-  for (const warning of [...warnings, ...result.value.warnings]) {
-    answer.headers.append('Warning', warningHeader(warning))
-  }
-  return answer
+  const said = [...warnings, ...result.value.warnings].map(warningHeader).join(', ')
+  return json(body, 201, said === '' ? {} : { Warning: said })
 }

@@ -1,9 +1,7 @@
-import type { Context } from 'hono'
+import type { HttpAnswer } from '../core/http.ts'
 import { openApiV2, openApiV3 } from './openapi-documents.ts'
 import { answerDocument, lazily, type PublicDocument, plainRoute, serveJson } from './public-document.ts'
-import { API_VERSION, type AppEnv, type Services } from './services.ts'
-
-type Handler = (c: Context<AppEnv>) => Promise<Response>
+import { API_VERSION, type Exchange, type Handler, type Services } from './services.ts'
 
 /** A year: what has this hash never changes (RFC 8246). */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' }
@@ -21,8 +19,8 @@ export function openApiV3Routes(services: Services): { readonly index: Handler; 
   const document = lazily(() => openApiV3(services))
   const index = lazily(async () => indexOf(group, await document()))
   return {
-    index: serveJson(group, async (c) => answerDocument(c, await index())),
-    document: serveJson(group, async (c) => answerV3(c, await document())),
+    index: serveJson(group, async (exchange) => answerDocument(exchange, await index())),
+    document: serveJson(group, async (exchange) => answerV3(exchange, await document())),
   }
 }
 
@@ -35,5 +33,5 @@ const indexOf = (group: string, { hash }: PublicDocument) => ({
  * one: kube-apiserver would redirect to its own, but lets no aggregated server redirect (`RejectForwardingRedirects` in
  * `k8s.io/apimachinery/pkg/util/proxy`).
  */
-const answerV3 = (c: Context<AppEnv>, document: PublicDocument): Response =>
-  answerDocument(c, document, c.req.query('hash') === document.hash ? FOR_EVER : {})
+const answerV3 = (exchange: Exchange, document: PublicDocument): HttpAnswer =>
+  answerDocument(exchange, document, exchange.request.query.get('hash') === document.hash ? FOR_EVER : {})

@@ -1,8 +1,7 @@
-import type { Context } from 'hono'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { AnchorOutcome } from '../trust-anchor/outcome.ts'
 import { anchorServicesWith } from './anchor-services.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import { isConflict } from './sync.ts'
 import { type Asked, type Done, type Named, syncCallRoute } from './sync-call.ts'
 
@@ -17,16 +16,16 @@ export const projectionSyncRoute = (services: Services) =>
     param: 'projection',
     // It belongs to the platform alone: whoever may call this may know that there is none.
     prepare: async () => ok(undefined),
-    perform: (c, projection, _, asked) => publishNow(services, c, projection, asked),
+    perform: (exchange, projection, _, asked) => publishNow(services, exchange, projection, asked),
   })
 
 async function publishNow(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   { namespace, name }: Named,
   { signal }: Asked,
 ): Promise<Result<Done>> {
-  const anchors = anchorServicesWith(services, c.env.afterResponse)
+  const anchors = anchorServicesWith(services, exchange.request.afterResponse)
   if (anchors === undefined) return fail({ reason: 'route_unknown' })
   const { reconcile } = await import('../trust-anchor/reconcile.ts')
   const done = await reconcile(anchors, { leg: 'projection', namespace, name }, { signal })

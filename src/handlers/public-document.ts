@@ -1,10 +1,10 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
+import type { HttpAnswer } from '../core/http.ts'
 import { utf8 } from '../core/text.ts'
 import { toHex } from '../formats/hex.ts'
 import { json, statusOf } from './answer.ts'
 import { choose } from './media-type.ts'
-import type { AppEnv } from './services.ts'
+import type { Exchange, Handler } from './services.ts'
 
 /** What anybody may read: it holds nothing of a cluster. */
 export interface PublicDocument {
@@ -33,18 +33,18 @@ async function documentOf(body: unknown): Promise<PublicDocument> {
  * again unless `headers` say otherwise: another version of this function describes itself differently.
  */
 export function answerDocument(
-  c: Context<AppEnv>,
+  exchange: Exchange,
   { body, hash }: PublicDocument,
   headers: Readonly<Record<string, string>> = {},
-): Response {
+): HttpAnswer {
   const etag = `"${hash}"`
   const all = { 'Cache-Control': 'public, no-cache', ...headers, ETag: etag, Vary: 'Accept' }
-  if (!matches(c.req.header('If-None-Match'), etag)) return json(body, 200, all)
-  return new Response(null, { status: 304, headers: all })
+  if (!matches(exchange.request.headers.get('If-None-Match'), etag)) return json(body, 200, all)
+  return { status: 304, headers: all, body: '' }
 }
 
 /** The weak comparison of RFC 9110, section 8.8.3.2. */
-const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
+const matches = (ifNoneMatch: string | null, etag: string): boolean =>
   (ifNoneMatch ?? '')
     .split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
@@ -52,18 +52,16 @@ const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
 
 const PLAIN: Failure = { reason: 'not_acceptable', served: ['application/json'] }
 
-type Handler = (c: Context<AppEnv>) => Promise<Response>
-
 /** The route of a document that there is as plain JSON only. */
 export function plainRoute(group: string, build: () => unknown): Handler {
   const document = lazily(build)
-  return serveJson(group, async (c) => answerDocument(c, await document()))
+  return serveJson(group, async (exchange) => answerDocument(exchange, await document()))
 }
 
 /** Turns away who takes no JSON: protobuf is for those who have a second choice. */
 export const serveJson =
   (group: string, handler: Handler): Handler =>
-  async (c) => {
-    const chosen = choose(c.req.header('Accept') ?? null, 'json', [])
-    return chosen === undefined ? statusOf(PLAIN, group) : handler(c)
+  async (exchange) => {
+    const chosen = choose(exchange.request.headers.get('Accept'), 'json', [])
+    return chosen === undefined ? statusOf(PLAIN, group) : handler(exchange)
   }

@@ -1,9 +1,9 @@
 import type { AuthorizeOptions } from '../auth/access-review.ts'
 import type { Authenticator, Caller } from '../auth/authenticator.ts'
 import type { AuthenticateSender } from '../auth/event-sender.ts'
-import type { Deps, RequestContext } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
 import type { Access } from '../core/failure.ts'
-import type { Verb } from '../core/metrics.ts'
+import type { HttpAnswer, HttpRequest } from '../core/http.ts'
 import type { Result } from '../core/result.ts'
 import type { SweepOptions } from '../credentials/sweep.ts'
 import type { SyncServices } from '../credentials/sync.ts'
@@ -49,13 +49,14 @@ export interface Services {
 
 export const API_VERSION = 'v1alpha1'
 
-/** Hono's type of what comes with a request. */
-export interface AppEnv {
-  Bindings: RequestContext
-  /** For metrics. */
-  Variables: {
-    verb?: Verb | 'health'
-    /** The kind of application, from what the cluster holds: never a text that a caller wrote. */
-    kind?: string
-  }
+/** A request at the route that was found for it. */
+export interface Exchange {
+  readonly request: HttpRequest
+  /** What stands in the path for a variable of the route; '' for one that it does not have. */
+  readonly param: (name: string) => string
+  /** For metrics: the kind of application, from what the cluster holds, and never a text that a caller wrote. */
+  readonly setKind: (kind: string) => void
 }
+
+/** May throw, which is a mistake of ours: the router answers for it. */
+export type Handler = (exchange: Exchange) => HttpAnswer | Promise<HttpAnswer>

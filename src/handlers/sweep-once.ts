@@ -1,4 +1,4 @@
-import type { RequestContext } from '../core/deps.ts'
+import type { Later } from '../core/http.ts'
 import { ok, type Result } from '../core/result.ts'
 import { type SweepReport, sweep } from '../credentials/sweep.ts'
 import type { AnchorSweepReport } from '../trust-anchor/sweep.ts'
@@ -8,7 +8,7 @@ import { type SyncParts, syncServicesWith } from './sync-services.ts'
 
 interface Options {
   /** Is given the work that nobody waits for: Events. */
-  readonly later: RequestContext['afterResponse']
+  readonly later: Later
   readonly signal?: AbortSignal
 }
 

@@ -1,6 +1,6 @@
-import type { Context } from 'hono'
 import type { Caller } from '../auth/authenticator.ts'
 import type { Cause } from '../core/failure.ts'
+import type { HttpAnswer, HttpRequest } from '../core/http.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { fromUtf8 } from '../core/text.ts'
@@ -11,7 +11,7 @@ import { json, statusOf } from './answer.ts'
 import { readBody } from './body.ts'
 import { auditIdOf, callerFields, callerOf } from './identity.ts'
 import { parseQuery } from './query.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
 /** What a path names: `…/namespaces/{namespace}/{resource}/{name}/sync`. */
 export interface Named {
@@ -41,7 +41,7 @@ interface SyncCall<P> {
   readonly param: string
   /** Reads beside the access review. Nothing that was read counts before that has allowed the request. */
   readonly prepare: (named: Named, options: { readonly signal: AbortSignal }) => Promise<Result<P>>
-  readonly perform: (c: Context<AppEnv>, named: Named, prepared: P, asked: Asked) => Promise<Result<Done>>
+  readonly perform: (exchange: Exchange, named: Named, prepared: P, asked: Asked) => Promise<Result<Done>>
 }
 
 /** What became of a call, and what is known of it for the log. */
@@ -56,19 +56,19 @@ interface Outcome {
  */
 export const syncCallRoute =
   <P>(services: Services, call: SyncCall<P>) =>
-  async (c: Context<AppEnv>): Promise<Response> => {
+  async (exchange: Exchange): Promise<HttpAnswer> => {
     const startedAt = services.deps.now()
-    const { result, caller } = await respond(services, call, c)
-    const name = c.req.param(call.param) ?? ''
+    const { result, caller } = await respond(services, call, exchange)
+    const name = exchange.param(call.param)
     const answer = result.ok
       ? json(successOf({ name, group: services.group, kind: call.resource }, result.value))
       : statusOf(result.failure, services.group)
     services.deps.log(answer.status < 500 ? 'info' : 'error', 'sync', {
       operation: 'Sync',
-      namespace: c.req.param('namespace'),
+      namespace: exchange.param('namespace'),
       [call.param]: name,
       ...callerFields(caller),
-      auditId: auditIdOf(c.req.raw.headers),
+      auditId: auditIdOf(exchange.request.headers),
       code: answer.status,
       ...(result.ok ? result.value.fields : { failure: result.failure }),
       durationMs: Math.round(services.deps.now() - startedAt),
@@ -76,22 +76,22 @@ export const syncCallRoute =
     return answer
   }
 
-async function respond<P>(services: Services, call: SyncCall<P>, c: Context<AppEnv>): Promise<Outcome> {
-  const target = targetOf(c, call)
+async function respond<P>(services: Services, call: SyncCall<P>, exchange: Exchange): Promise<Outcome> {
+  const target = targetOf(exchange, call)
   if (!target.ok) return { result: target }
-  const { signal, end } = timeLimit(services.deadlineMs, c.req.raw.signal)
-  return answerTo(services, call, c, target.value, signal).finally(end)
+  const { signal, end } = timeLimit(services.deadlineMs, exchange.request.signal)
+  return answerTo(services, call, exchange, target.value, signal).finally(end)
 }
 
 /** Each step is named, in order, and final when it fails. */
 async function answerTo<P>(
   services: Services,
   call: SyncCall<P>,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   target: Named,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const caller = await callerOf(services, c, signal)
+  const caller = await callerOf(services, exchange, signal)
   if (!caller.ok) return { result: caller }
 
   const known = { caller: caller.value }
@@ -102,24 +102,24 @@ async function answerTo<P>(
     subresource: 'sync',
     ...target,
   }
-  const asked = await readRequest(c.req.raw, signal)
+  const asked = await readRequest(exchange.request, signal)
   const [allowed, prepared] = await Promise.all([
     services.authorize(caller.value, access, { signal, isAskedUpstream: true }),
     asked.ok ? call.prepare(target, { signal }) : asked,
   ])
   if (!allowed.ok) return { ...known, result: allowed }
   if (!prepared.ok) return { ...known, result: prepared }
-  const result = await call.perform(c, target, prepared.value, { caller: caller.value, signal })
+  const result = await call.perform(exchange, target, prepared.value, { caller: caller.value, signal })
   return { ...known, result }
 }
 
 function targetOf(
-  c: Context<AppEnv>,
+  exchange: Exchange,
   { kind, param }: Pick<SyncCall<unknown>, 'kind' | 'param'>,
 ): Result<Named> {
-  const namespace = parseNamespace(c.req.param('namespace') ?? '')
+  const namespace = parseNamespace(exchange.param('namespace'))
   if (!namespace.ok) return namespace
-  const name = c.req.param(param) ?? ''
+  const name = exchange.param(param)
   if (isDnsSubdomain(name)) return ok({ namespace: namespace.value, name })
   return fail({
     reason: 'request_malformed',
@@ -128,8 +128,8 @@ function targetOf(
 }
 
 /** There is nothing to say in a body; some clients send `{}` all the same. */
-async function readRequest(request: Request, signal: AbortSignal): Promise<Result<undefined>> {
-  const query = parseQuery(new URL(request.url).searchParams)
+async function readRequest(request: HttpRequest, signal: AbortSignal): Promise<Result<undefined>> {
+  const query = parseQuery(request.query)
   if (!query.ok) return query
   if (query.value.dryRun) return fail({ reason: 'request_malformed', message: 'dryRun is not supported' })
   const body = await readBody(request, signal)

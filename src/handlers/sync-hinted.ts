@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { Failure } from '../core/failure.ts'
 import { inTurns } from '../core/in-turns.ts'
 import { createOnceAtATime } from '../core/once-at-a-time.ts'
@@ -7,11 +6,11 @@ import { type SyncOutcome, type SyncTarget, sync } from '../credentials/sync.ts'
 import { createReconcileHinted } from './anchor-hinted.ts'
 import type { Hint } from './hint.ts'
 import type { Hinted } from './hinted.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import { syncServicesOf } from './sync-services.ts'
 
-export type SyncHinted = (c: Context<AppEnv>, hints: readonly Hint[]) => Promise<Hinted>
-type Tick = (c: Context<AppEnv>) => Promise<Hinted>
+export type SyncHinted = (exchange: Exchange, hints: readonly Hint[]) => Promise<Hinted>
+type Tick = (exchange: Exchange) => Promise<Hinted>
 
 /** How many releases at a time. */
 const CONCURRENCY = 4
@@ -26,17 +25,17 @@ export function createSyncHinted(services: Services, tick: Tick): SyncHinted {
   const once = createOnceAtATime<Result<SyncOutcome>>({ now: services.deps.now, aliveMs: ALIVE_MS })
   const reconcileHinted = createReconcileHinted(services)
 
-  return async (c, hints) => {
+  return async (exchange, hints) => {
     const targets = targetsOf(hints)
-    const ticked = hints.some(({ is }) => is === 'tick') ? await tick(c) : NOTHING
+    const ticked = hints.some(({ is }) => is === 'tick') ? await tick(exchange) : NOTHING
     const self = targets.length === 0 ? ok('') : await services.self()
     if (!self.ok) return { goesOn: false, failures: [self.failure] }
 
-    const reconciled = await reconcileHinted(c, hints)
+    const reconciled = await reconcileHinted(exchange, hints)
     const failures: Failure[] = [...ticked.failures, ...reconciled.failures]
     let goesOn = ticked.goesOn || reconciled.goesOn
     await inTurns(targets, CONCURRENCY, async (target) => {
-      const syncing = () => syncOne(services, c, target, self.value)
+      const syncing = () => syncOne(services, exchange, target, self.value)
       const done = await once(`${target.namespace}/${target.release}`, syncing)
       if (done === undefined) goesOn = true
       else if (!done.ok) failures.push(done.failure)
@@ -57,12 +56,12 @@ function targetsOf(hints: readonly Hint[]): readonly SyncTarget[] {
 
 async function syncOne(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   target: SyncTarget,
   by: string,
 ): Promise<Result<SyncOutcome>> {
   const signal = AbortSignal.timeout(services.deadlineMs)
-  const done = await sync(syncServicesOf(services, c), target, { by, signal })
+  const done = await sync(syncServicesOf(services, exchange), target, { by, signal })
   if (!done.ok) services.deps.log('warn', 'sync_failed', { ...target, failure: done.failure })
   return done
 }

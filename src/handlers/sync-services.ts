@@ -1,16 +1,14 @@
-import type { Context } from 'hono'
-import type { RequestContext } from '../core/deps.ts'
+import type { Later } from '../core/http.ts'
 import type { SyncServices } from '../credentials/sync.ts'
 import type { KubeEvent } from '../k8s/objects.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 
-type Later = RequestContext['afterResponse']
 /** All of it but for where Events go. */
 export type SyncParts = Omit<SyncServices, 'emit'>
 
 /** What a sync works with while a request is answered. */
-export const syncServicesOf = (services: Services, c: Context<AppEnv>): SyncServices =>
-  syncServicesWith(services, c.env.afterResponse)
+export const syncServicesOf = (services: Services, exchange: Exchange): SyncServices =>
+  syncServicesWith(services, exchange.request.afterResponse)
 
 /** The same where there is no request: `later` is given the work that nobody waits for. */
 export const syncServicesWith = (services: SyncParts, later: Later): SyncServices => ({
@@ -25,10 +23,10 @@ type Parts = Pick<SyncParts, 'kube' | 'deps'>
 
 /** Events never hold up or fail the answer: they are sent when it has gone. */
 export const emitterOf =
-  (services: Services, c: Context<AppEnv>) =>
+  (services: Services, exchange: Exchange) =>
   (event: KubeEvent): void => {
     const at = services.deps.now()
-    c.env.afterResponse(() => send(services, event, at))
+    exchange.request.afterResponse(() => send(services, event, at))
   }
 
 /** The same while something long goes on: they are sent as they come, and not all at once when it is over. */

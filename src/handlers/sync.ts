@@ -1,11 +1,10 @@
-import type { Context } from 'hono'
 import type { Caller } from '../auth/authenticator.ts'
 import type { Access, Failure, KubeFailure } from '../core/failure.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { applicationOf } from '../credentials/application.ts'
 import { type SyncReport, sync } from '../credentials/sync.ts'
 import { isDnsLabel } from '../k8s/names.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import { type Asked, type Done, type Named, syncCallRoute } from './sync-call.ts'
 import { syncServicesOf } from './sync-services.ts'
 
@@ -23,12 +22,12 @@ export const syncRoute = (services: Services) =>
     kind: 'HelmRelease',
     param: 'release',
     prepare: (release, options) => updateAccess(services, release, options),
-    perform: async (c, release, { access, kind }, asked) => {
+    perform: async (exchange, release, { access, kind }, asked) => {
       // Nobody else has asked that one.
       const mayUpdate = await services.authorize(asked.caller, access, { signal: asked.signal })
       if (!mayUpdate.ok) return mayUpdate
-      c.set('kind', kind)
-      const synced = await syncNow(services, c, release, asked)
+      exchange.setKind(kind)
+      const synced = await syncNow(services, exchange, release, asked)
       return synced.ok ? ok(doneOf(synced.value)) : synced
     },
   })
@@ -73,12 +72,12 @@ async function updateAccess(
 
 async function syncNow(
   services: Services,
-  c: Context<AppEnv>,
+  exchange: Exchange,
   { namespace, name: release }: Named,
   { caller, signal }: Asked,
 ): Promise<Result<SyncReport>> {
   const target = { namespace, release }
-  const done = await sync(syncServicesOf(services, c), target, { ...askerOf(caller), signal })
+  const done = await sync(syncServicesOf(services, exchange), target, { ...askerOf(caller), signal })
   if (!done.ok) {
     return isConflict(done.failure) ? fail({ reason: 'sync_refused', release, cause: done.failure }) : done
   }

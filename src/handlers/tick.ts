@@ -1,8 +1,7 @@
-import type { Context } from 'hono'
 import type { Result } from '../core/result.ts'
 import { sweepAnchorsWith } from './anchor-services.ts'
 import type { Hinted } from './hinted.ts'
-import type { AppEnv, Services } from './services.ts'
+import type { Exchange, Services } from './services.ts'
 import { syncServicesOf } from './sync-services.ts'
 
 /** From the end of a sweep to the next one. */
@@ -17,7 +16,7 @@ type Swept = Result<unknown>
  * no other: what it may have passed over is for the next tick. One too soon after another is answered as that one was,
  * with its failure too.
  */
-export function createTick(services: Services): (c: Context<AppEnv>) => Promise<Hinted> {
+export function createTick(services: Services): (exchange: Exchange) => Promise<Hinted> {
   const { now } = services.deps
   let runningSince: number | undefined
   let last: { readonly endedAt: number; readonly swept: Swept } | undefined
@@ -26,12 +25,12 @@ export function createTick(services: Services): (c: Context<AppEnv>) => Promise<
   const isWithin = (since: number, milliseconds: number): boolean =>
     now() >= since && now() < since + milliseconds
 
-  return async (c) => {
+  return async (exchange) => {
     if (runningSince !== undefined && isWithin(runningSince, SWEEP_MS)) return { goesOn: true, failures: [] }
     if (last !== undefined && isWithin(last.endedAt, PAUSE_MS)) return hintedOf(last.swept)
     runningSince = now()
     try {
-      const swept = await sweepNow(services, c)
+      const swept = await sweepNow(services, exchange)
       last = { endedAt: now(), swept }
       return hintedOf(swept)
     } finally {
@@ -40,14 +39,14 @@ export function createTick(services: Services): (c: Context<AppEnv>) => Promise<
   }
 }
 
-async function sweepNow(services: Services, c: Context<AppEnv>): Promise<Swept> {
+async function sweepNow(services: Services, exchange: Exchange): Promise<Swept> {
   const self = await services.self()
   if (!self.ok) return self
   const signal = AbortSignal.timeout(SWEEP_MS)
-  const swept = await services.sweep(syncServicesOf(services, c), { by: self.value, signal })
+  const swept = await services.sweep(syncServicesOf(services, exchange), { by: self.value, signal })
   if (!swept.ok) services.deps.log('warn', 'sweep_failed', { failure: swept.failure })
   // Neither needs the other.
-  const published = await sweepAnchorsWith(services, c.env.afterResponse, { signal })
+  const published = await sweepAnchorsWith(services, exchange.request.afterResponse, { signal })
   if (!published.ok) services.deps.log('warn', 'anchor_sweep_failed', { failure: published.failure })
   return swept.ok ? published : swept
 }

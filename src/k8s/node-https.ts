@@ -112,7 +112,7 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-function send(request: PlainRequest, to: Address, agent: HttpsAgent | HttpAgent): Promise<IncomingMessage> {
+function send(request: PlainRequest, to: Address, agent: HttpAgent): Promise<IncomingMessage> {
   const { method, signal, body } = request
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
   const headers = { ...request.headers, 'content-length': String(Buffer.byteLength(body)) }

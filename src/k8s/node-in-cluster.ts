@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { isBearerToken } from '../core/bearer.ts'
+import { readText } from './node-files.ts'
 import { createHttpsClient, type HttpsClient } from './node-https.ts'
 import { type OpenAnswer, openAnswer } from './node-send.ts'
 import type { KubeRequest, Send } from './send.ts'
@@ -69,7 +69,7 @@ function createFileReader(path: string, now: () => number) {
       const readAt = now()
       const age = readAt - (kept?.readAt ?? readAt)
       if (kept !== undefined && age >= 0 && age < READ_AGAIN_MS) return kept.text
-      kept = { text: await readFile(path, 'utf8'), readAt }
+      kept = { text: await readText(path), readAt }
       return kept.text
     },
     forget(): void {

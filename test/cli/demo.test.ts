@@ -10,6 +10,7 @@ import type { Fetch } from '../../src/core/deps.ts'
 import { noMetrics } from '../../src/core/metrics.ts'
 import { sendOver } from '../../src/k8s/send.ts'
 import { createServices } from '../../src/services.ts'
+import { callApp } from '../helpers/call-app.ts'
 import { type Ended, ROOT, runCommand } from './command.ts'
 
 const TIMEOUT_MS = 60_000
@@ -44,7 +45,7 @@ async function demoWith({ fetch = (to) => to, takes = true, stored = (value) => 
   const printed: string[] = []
   const passed = await runDemo({
     baseUrl: 'http://mintonce.test',
-    fetch: fetch((request) => app(request, { afterResponse: () => undefined })),
+    fetch: fetch((request) => callApp(app, request)),
     storeRelease: async (release) => {
       const url = 'https://kubernetes.test/apis/helm.toolkit.fluxcd.io/v2/namespaces/tenant-acme/helmreleases'
       const body = JSON.stringify(release)

@@ -10,6 +10,7 @@ import { noMetrics } from '../../src/core/metrics.ts'
 import { createServices } from '../../src/services.ts'
 import type { Anything } from '../contract/kube.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts'
+import { callApp } from '../helpers/call-app.ts'
 import { danglingRefs } from '../helpers/openapi.ts'
 import { registerApiService, SERVICE_HOST } from './api-service.ts'
 import { eventually } from './eventually.ts'
@@ -59,7 +60,7 @@ async function serveFunction(): Promise<Server> {
   const { certFile, keyFile } = await plane.serverCertificateFor([SERVICE_HOST, 'localhost'])
   const listener = getRequestListener(
     async (request) => {
-      const answer = await app(request, { afterResponse: () => undefined })
+      const answer = await callApp(app, request)
       exchanges.push({
         path: new URL(request.url).pathname,
         accept: request.headers.get('accept'),

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { HttpRequest } from '../../src/core/http.ts'
+import { fromFetch } from '../../src/core/http-fetch.ts'
 import { MAX_BODY_BYTES, readBody } from '../../src/handlers/body.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -8,12 +10,15 @@ const URL_OF_A_MINT = 'http://mintonce.test/mint'
 const post = (
   body: Uint8Array<ArrayBuffer> | ReadableStream | undefined,
   headers: Readonly<Record<string, string>> = {},
-): Request =>
-  new Request(URL_OF_A_MINT, {
-    method: 'POST',
-    headers,
-    ...(body === undefined ? {} : { body, duplex: 'half' }),
-  })
+): HttpRequest =>
+  fromFetch(
+    new Request(URL_OF_A_MINT, {
+      method: 'POST',
+      headers,
+      ...(body === undefined ? {} : { body, duplex: 'half' }),
+    }),
+    () => undefined,
+  )
 
 /** A body without a length, in pieces. Counts how many were taken. */
 function pieces(count: number, bytes: number) {

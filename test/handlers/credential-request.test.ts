@@ -9,7 +9,7 @@ const addressed = {
 const valid = { apiVersion: addressed.apiVersion, kind: 'CredentialRequest' } as const
 
 const parse = (text: string, query = '') =>
-  parseCredentialRequest(`http://mintonce.test/mint${query}`, new TextEncoder().encode(text), addressed)
+  parseCredentialRequest(new URLSearchParams(query), new TextEncoder().encode(text), addressed)
 const parseJson = (body: unknown, query = '') => parse(JSON.stringify(body), query)
 
 const read = (preconditions: object, warnings: readonly string[] = []) => ({
@@ -79,9 +79,7 @@ test.each<[body: string, message: RegExp]>([
 
 test('bytes that are no UTF-8 are malformed', () => {
   const bytes = Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d)
-  expect(parseCredentialRequest('http://mintonce.test/mint', bytes, addressed)).toEqual(
-    malformed(/JSON object/),
-  )
+  expect(parseCredentialRequest(new URLSearchParams(), bytes, addressed)).toEqual(malformed(/JSON object/))
 })
 
 test.each(['', '0'])('the version %j would match anything and is invalid', (resourceVersion) => {

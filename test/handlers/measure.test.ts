@@ -1,15 +1,17 @@
-import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { noMetrics, type RequestLabels } from '../../src/core/metrics.ts'
 import { fail, ok } from '../../src/core/result.ts'
-import { measure } from '../../src/handlers/measure.ts'
-import type { AppEnv } from '../../src/handlers/services.ts'
+import { text } from '../../src/handlers/answer.ts'
+import { createRouter } from '../../src/router.ts'
+import { callApp } from '../helpers/call-app.ts'
 import { accountSecret, applicationLabels, CREDENTIAL, release } from '../helpers/orders.ts'
-import { CREDENTIALS, MINT, REVOKE, scriptedApp } from '../helpers/scripted-app.ts'
+import { CREDENTIALS, GROUP, MINT, REVOKE, scriptedApp } from '../helpers/scripted-app.ts'
 
 const ONE = `${CREDENTIALS}/${CREDENTIAL}`
 const KIND_LABEL = 'apps.cozystack.io/application.kind'
 const nobody = { headers: {} }
+const root = new Request('http://mintonce.test/')
+const unwatched = { group: GROUP, deps: { now: () => 0, log: () => undefined, metrics: noMetrics } }
 
 describe('a request is counted', () => {
   test.each<[string, string, RequestInit, RequestLabels]>([
@@ -100,8 +102,8 @@ describe('the time', () => {
     const seconds: number[] = []
     const clock = readings.values()
     const metrics = { ...noMetrics, request: (_: RequestLabels, took: number) => seconds.push(took) }
-    const app = new Hono<AppEnv>().use(measure({ now: () => clock.next().value ?? Number.NaN, metrics }))
-    await app.request('/')
+    const now = () => clock.next().value ?? Number.NaN
+    await callApp(createRouter([], { ...unwatched, deps: { ...unwatched.deps, now, metrics } }), root)
     return seconds
   }
 
@@ -115,8 +117,7 @@ describe('the time', () => {
 })
 
 test('where nobody comes to read them, nothing changes', async () => {
-  const app = new Hono<AppEnv>().use(measure({ now: () => 0, metrics: noMetrics }))
-  app.get('/there', (c) => c.text('found'))
-  expect(await (await app.request('/there')).text()).toBe('found')
-  expect((await app.request('/elsewhere')).status).toBe(404)
+  const app = createRouter([{ method: 'GET', path: '/', handler: () => text('found') }], unwatched)
+  expect(await (await callApp(app, root)).text()).toBe('found')
+  expect((await callApp(app, new Request('http://mintonce.test/elsewhere'))).status).toBe(404)
 })

@@ -13,6 +13,7 @@ import { sendOver } from '../../src/k8s/send.ts'
 import { exampleTenant, TENANT } from '../../src/sandbox/example.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { createServices } from '../../src/services.ts'
+import { callApp } from './call-app.ts'
 import { NOW } from './orders.ts'
 
 const HELM = `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${TENANT}/helmreleases`
@@ -195,7 +196,9 @@ export async function admissionAppOf({ services, fetch }: Cluster): Promise<Admi
   const app = createAdmissionApp(createServices(config, runtime))
   return {
     call: (path, init) =>
-      app(new Request(`https://mintonce.test${path}`, init), { afterResponse: (work) => after.push(work()) }),
+      callApp(app, new Request(`https://mintonce.test${path}`, init), {
+        afterResponse: (work) => after.push(work()),
+      }),
     counted,
     afterwards: () => Promise.all(after),
   }

@@ -14,6 +14,7 @@ import type { Services } from '../../src/handlers/services.ts'
 import type { Kube } from '../../src/k8s/kube.ts'
 import type { Secret, StoredSecret } from '../../src/k8s/objects.ts'
 import type { App } from '../../src/router.ts'
+import { callApp } from './call-app.ts'
 import { accountSecret, CREDENTIAL, NAMESPACE, NOW, release, rules } from './orders.ts'
 import { type ScriptedKube, scriptedKube } from './scripted-kube.ts'
 
@@ -121,7 +122,8 @@ export function scriptedApp(
     ...scripted,
     app,
     call: (path, init = {}) =>
-      app(
+      callApp(
+        app,
         new Request(`http://mintonce.test${path}`, {
           headers: { Authorization: `Bearer ${TOKEN}` },
           ...init,

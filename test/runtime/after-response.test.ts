@@ -1,14 +1,16 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import type { RequestContext } from '../../src/core/deps.ts'
+import type { HttpAnswer, HttpRequest } from '../../src/core/http.ts'
 import { type Serving, serve } from '../../src/node-server.ts'
 
-type Respond = (context: RequestContext) => Promise<Response>
+type Respond = (request: HttpRequest) => Promise<HttpAnswer>
+
+const answer = (body: string): HttpAnswer => ({ status: 200, headers: {}, body })
 
 /** The server that ships, in front of an app that does this. */
 async function serving(respond: Respond): Promise<Serving> {
   const server = await serve({
-    app: (_, context) => respond(context),
+    app: respond,
     port: 0,
     address: '127.0.0.1',
     group: 'core.cozystack.io',
@@ -30,7 +32,7 @@ test('work begins when the answer has gone, and not before', async () => {
     // Longer than anything takes that does not wait for the answer.
     await new Promise((resolve) => setTimeout(resolve, 30))
     order.push('answer')
-    return new Response('done')
+    return answer('done')
   })
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('done')
   await begun.promise
@@ -51,7 +53,7 @@ test('it begins for a caller who has hung up too, before and after that', async 
     arrived.resolve()
     await gone.promise
     afterResponse(begin('after'))
-    return new Response('to nobody')
+    return answer('to nobody')
   })
   const socket = connect(port, '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost: mintonce.test\r\n\r\n')
@@ -71,7 +73,7 @@ test('a server that stops waits for it, and for what fails no longer', async () 
       await finish.promise
       isDone = true
     })
-    return new Response('done')
+    return answer('done')
   })
   await fetch(`http://127.0.0.1:${server.port}/`)
   const stopped = server.stop().then(() => isDone)
@@ -81,10 +83,10 @@ test('a server that stops waits for it, and for what fails no longer', async () 
 
 test('it does not wait for a caller who does not read what they asked for before', async () => {
   const begun = Promise.withResolvers<void>()
-  const { port } = await serving(async ({ afterResponse, rawTarget }) => {
-    if (rawTarget !== '/last') return new Response('x'.repeat(300_000))
+  const { port } = await serving(async ({ afterResponse, path }) => {
+    if (path !== '/last') return answer('x'.repeat(300_000))
     afterResponse(async () => begun.resolve())
-    return new Response('done')
+    return answer('done')
   })
   const socket = connect(port, '127.0.0.1').pause()
   onTestFinished(() => void socket.destroy())
@@ -105,7 +107,7 @@ test('a lot of it is no leak', async () => {
         done += 1
       })
     }
-    return new Response('done')
+    return answer('done')
   })
   await (await fetch(`http://127.0.0.1:${server.port}/`)).text()
   await server.stop()
@@ -115,7 +117,7 @@ test('a lot of it is no leak', async () => {
 
 test('a server that stops lets an answer be read to its end', async () => {
   const size = 30_000_000
-  const server = await serving(async () => new Response('x'.repeat(size)))
+  const server = await serving(async () => answer('x'.repeat(size)))
   const socket = connect(server.port, '127.0.0.1')
   const closed = new Promise((resolve) => socket.once('close', resolve))
   let read = 0

@@ -6,6 +6,7 @@ import { noMetrics } from '../../../src/core/metrics.ts'
 import { createWebhookClient } from '../../../src/k8s/node-webhook.ts'
 import { sendOver } from '../../../src/k8s/send.ts'
 import { createServices, type Runtime } from '../../../src/services.ts'
+import { callApp } from '../../helpers/call-app.ts'
 import type { Backend } from '../backend.ts'
 import type { ApiServer } from './api-server.ts'
 import { rawLinesOf } from './send-lines.ts'
@@ -34,12 +35,12 @@ export async function inProcess(
   const after: Promise<unknown>[] = []
   const afterResponse = (work: () => Promise<unknown>) => after.push(work())
   return {
-    call: (path, init) => app(new Request(`http://mintonce.test${path}`, init), { afterResponse }),
+    call: (path, init) => callApp(app, new Request(`http://mintonce.test${path}`, init), { afterResponse }),
     callWithLines: (method, path, lines) => {
       const raw = rawLinesOf(lines)
       const headers = lines.map(([name], index): [string, string] => [name, raw[2 * index + 1] ?? ''])
       const request = new Request(`http://mintonce.test${path}`, { method, headers })
-      return app(request, { afterResponse, headerLines: linesOf(raw) })
+      return callApp(app, request, { afterResponse, headerLines: linesOf(raw) })
     },
     joinsHeaders: false,
     admin: api.admin,
