@@ -1,4 +1,4 @@
-import { md5 } from '@noble/hashes/legacy.js'
+import { md5 } from '#digests'
 import { utf8 } from '../core/text.ts'
 import { encodeGroups, type Group, join, NONE } from './crypt64.ts'
 

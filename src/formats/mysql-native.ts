@@ -1,3 +1,4 @@
+import { sha1 } from '#digests'
 import { utf8 } from '../core/text.ts'
 import type { Format } from './format.ts'
 import { toHex } from './hex.ts'
@@ -10,8 +11,5 @@ export const mysqlNative: Format = {
   name: 'mysql-native',
   storesPlaintext: false,
   canonical: /^\*[0-9A-F]{40}$/,
-  async derive({ password }) {
-    const once = await crypto.subtle.digest('SHA-1', utf8(password))
-    return `*${toHex(await crypto.subtle.digest('SHA-1', once)).toUpperCase()}`
-  },
+  derive: async ({ password }) => `*${toHex(sha1(sha1(utf8(password)))).toUpperCase()}`,
 }

@@ -1,3 +1,4 @@
+import { sha256 } from '#digests'
 import { toBase64, utf8 } from '../core/text.ts'
 import type { Format } from './format.ts'
 
@@ -13,7 +14,7 @@ export const rabbitmqSha256: Format = {
   canonical: /^[A-Za-z0-9+/]{48}$/,
   async derive({ password }, { randomBytes }) {
     const salt = randomBytes(SALT_BYTES)
-    const digest = await crypto.subtle.digest('SHA-256', Uint8Array.of(...salt, ...utf8(password)))
-    return toBase64(Uint8Array.of(...salt, ...new Uint8Array(digest)))
+    const digest = sha256(Uint8Array.of(...salt, ...utf8(password)))
+    return toBase64(Uint8Array.of(...salt, ...digest))
   },
 }

@@ -1,12 +1,10 @@
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256 } from '@noble/hashes/sha2.js'
+import { hmacSha256, pbkdf2Sha256, sha256 } from '#digests'
 import { toBase64, utf8 } from '../core/text.ts'
 import { passwordBytes } from './crypt64.ts'
 import type { Format } from './format.ts'
 
 const ITERATIONS = 4096
 const SALT_BYTES = 16
-const KEY_BITS = 256
 
 /**
  * PostgreSQL's SCRAM verifier (RFC 5802, RFC 7677; `src/common/scram-common.c`):
@@ -26,10 +24,9 @@ export const scramSha256: Format = {
   async derive({ password }, { randomBytes }) {
     const bytes = await preparedBytes(password)
     const salt = randomBytes(SALT_BYTES)
-    const salted = await pbkdf2(bytes, salt)
-    // Not WebCrypto: each of these would go to another thread and back, which takes longer than they do.
-    const storedKey = sha256(hmac(sha256, salted, utf8('Client Key')))
-    const serverKey = hmac(sha256, salted, utf8('Server Key'))
+    const salted = await pbkdf2Sha256(bytes, salt, ITERATIONS)
+    const storedKey = sha256(hmacSha256(salted, utf8('Client Key')))
+    const serverKey = hmacSha256(salted, utf8('Server Key'))
     return `SCRAM-SHA-256$${ITERATIONS}:${toBase64(salt)}$${toBase64(storedKey)}:${toBase64(serverKey)}`
   },
 }
@@ -41,10 +38,4 @@ async function preparedBytes(password: string): Promise<Uint8Array<ArrayBuffer>>
   if (bytes.every((byte) => byte < 0x80)) return bytes
   const { saslprep } = await import('./saslprep.ts')
   return utf8(saslprep(password) ?? password)
-}
-
-async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits'])
-  const how = { name: 'PBKDF2', hash: 'SHA-256', salt, iterations: ITERATIONS }
-  return new Uint8Array(await crypto.subtle.deriveBits(how, key, KEY_BITS))
 }

@@ -1,4 +1,4 @@
-import { sha256, sha512 } from '@noble/hashes/sha2.js'
+import { sha256, sha512 } from '#digests'
 import { encodeGroups, type Group, join, NONE } from './crypt64.ts'
 
 /** The order of SHA-crypt.txt, step 22 e: of each group the three places move on by 21, modulo 30. */
@@ -26,8 +26,7 @@ const HASHES = {
 
 /**
  * The digest of "Unix crypt using SHA-256 and SHA-512" (Ulrich Drepper, SHA-crypt.txt, version 0.6) as text. The numbers
- * are those of its steps. The salt is taken as it is: whoever has one that is too long cuts it. Pure JavaScript, because
- * WebCrypto is a call to another thread for each of its thousands of rounds. Formats load this file when they need it.
+ * are those of its steps. The salt is taken as it is: whoever has one that is too long cuts it. Formats load this file when they need it.
  */
 export function shaCrypt(
   name: keyof typeof HASHES,

@@ -1,3 +1,4 @@
+import { sha256 as digest } from '#digests'
 import { utf8 } from '../core/text.ts'
 import type { Format } from './format.ts'
 import { toHex } from './hex.ts'
@@ -7,5 +8,5 @@ export const sha256: Format = {
   name: 'sha256',
   storesPlaintext: false,
   canonical: /^[0-9a-f]{64}$/,
-  derive: async ({ password }) => toHex(await crypto.subtle.digest('SHA-256', utf8(password))),
+  derive: async ({ password }) => toHex(digest(utf8(password))),
 }

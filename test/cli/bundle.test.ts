@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi } from '../../bench/start-api.ts'
+import { startToMint } from '../../bench/start-scenarios.ts'
 import { filesLoadedBy } from '../../bench/start-sizes.ts'
 import { bundle } from '../../dev/bundles.ts'
 import { ended, ROOT, runCommand, serveCommand } from './command.ts'
@@ -63,6 +65,21 @@ describe('the bundles that ship', { timeout: TIMEOUT_MS }, () => {
       const isIn = (name: string) => name.startsWith(source)
       expect(sourcesIn(await filesLoadedBy(file('dist'), 'node.js')).filter(isIn)).toEqual([])
       expect(sourcesIn(await filesLoadedBy(file('dist'), 'node.js', true)).filter(isIn)).not.toEqual([])
+    })
+
+    test('and a mint load of Node what they need: no Fetch API, HTTP/2 or terminal', async () => {
+      const [hook, list] = [file('hook.cjs'), file('loaded.json')]
+      const write = `require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(process.moduleLoadList))`
+      await writeFile(hook, `process.on('exit', () => ${write})`)
+      const api = await startApi()
+      await startToMint(api, { args: ['--require', hook, file('dist/node.js')], secure: true }).finally(
+        api.stop,
+      )
+      const loaded: readonly string[] = JSON.parse(await readFile(list, 'utf8'))
+      const unneeded =
+        /^NativeModule (internal\/deps\/undici|http2|internal\/fs\/promises|internal\/readline)/
+      expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
+      expect(loaded).toContain('NativeModule _http_server')
     })
 
     test('finds what a late part exports by default', async () => {

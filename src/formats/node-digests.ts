@@ -1,0 +1,26 @@
+import { createHash, createHmac, pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
+import type * as Digests from './digests.ts'
+
+/*
+ * What `digests.ts` exports, by OpenSSL: a start has less to load and to run, and crypt(3) takes a third to a half of the time
+ * (docs/adr/0003-password-hashing.md).
+ */
+const digestBy =
+  (algorithm: string): Digests.Digest =>
+  (data) =>
+    createHash(algorithm).update(data).digest()
+
+export const md5 = digestBy('md5')
+export const sha1 = digestBy('sha1')
+export const sha256 = digestBy('sha256')
+export const sha512 = digestBy('sha512')
+
+export const hmacSha256: typeof Digests.hmacSha256 = (key, data) =>
+  createHmac('sha256', key).update(data).digest()
+
+const derive = promisify(pbkdf2)
+
+/** On a thread of its own. */
+export const pbkdf2Sha256: typeof Digests.pbkdf2Sha256 = (password, salt, iterations) =>
+  derive(password, salt, iterations, 32, 'sha256')
