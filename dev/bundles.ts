@@ -103,7 +103,7 @@ function lazyBeside(entry: string): Plugin {
 }
 
 /**
- * Node's modules as they are, and no `import` of them: that reads all that a module exports, to list it, and with `node:http` it
+ * Of Node's modules what is named, and no `import` of them: that reads all that a module exports, to list it, and with `node:http` it
  * finds WebSocket, and loads the whole Fetch API (docs/adr/0005-cold-start.md).
  */
 function builtins(): Plugin {
@@ -114,9 +114,22 @@ function builtins(): Plugin {
       onResolve({ filter: /^node:/ }, ({ kind, path }) =>
         kind === 'import-statement' ? { path, namespace } : undefined,
       )
-      onLoad({ filter: /.*/, namespace }, ({ path }) => ({
-        contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
-      }))
+      onLoad({ filter: /.*/, namespace }, ({ path }) => ({ contents: exportsOf(path) }))
     },
   }
+}
+
+/** Each is read for itself, and only when somebody imports it: what is pure and not used is left out. */
+function exportsOf(path: string): string {
+  const builtin = process.getBuiltinModule(path) as object | undefined
+  if (builtin === undefined) throw new Error(`Node has no module ${path}`)
+  const names = Object.getOwnPropertyNames(builtin).filter((name) => /^[A-Za-z_$][\w$]*$/.test(name))
+  return [
+    `const builtin = process.getBuiltinModule(${JSON.stringify(path)})`,
+    'const get = (name) => builtin[name]',
+    'export default builtin',
+    ...names.map(
+      (name) => `const its_${name} = /* @__PURE__ */ get('${name}'); export { its_${name} as ${name} }`,
+    ),
+  ].join('\n')
 }
