@@ -123,7 +123,10 @@ const flagsInContainer = async () => [...(await imageFlags()), `--max-old-space-
 /** In front of the API in memory, over HTTPS. */
 async function startFunction({ dist }: Context, { secure }: StartApi, more: readonly string[] = []) {
   const flags = [...(await flagsInContainer()), ...more]
-  return startEntry({ forProcess: async () => secure }, SETTINGS, join(dist, 'node.js'), flags)
+  return startEntry({ forProcess: async () => secure }, SETTINGS, {
+    file: join(dist, 'node.js'),
+    flags,
+  })
 }
 
 function minterOf({ callerToken, namespace }: StartApi, port: number) {

@@ -1,5 +1,4 @@
-import { createHash, createHmac, pbkdf2 } from 'node:crypto'
-import { promisify } from 'node:util'
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
 import type * as Digests from './digests.ts'
 
 /*
@@ -19,8 +18,6 @@ export const sha512 = digestBy('sha512')
 export const hmacSha256: typeof Digests.hmacSha256 = (key, data) =>
   createHmac('sha256', key).update(data).digest()
 
-const derive = promisify(pbkdf2)
-
-/** On a thread of its own. */
-export const pbkdf2Sha256: typeof Digests.pbkdf2Sha256 = (password, salt, iterations) =>
-  derive(password, salt, iterations, 32, 'sha256')
+/** At once: 4,096 rounds take half a millisecond, and to another thread and back takes half as long again (docs/performance.md). */
+export const pbkdf2Sha256: typeof Digests.pbkdf2Sha256 = async (password, salt, iterations) =>
+  pbkdf2Sync(password, salt, iterations, 32, 'sha256')

@@ -38,14 +38,14 @@ export const MAX_LIST_BYTES = 32 * 1024 * 1024
 /** Sends a call once and reads its answer, an object, within `timeoutMs` also when `send` does not heed its signal. */
 export function createCaller(send: Send, timeoutMs: number): Caller {
   return async (call) => {
-    const { signal, release } = timeLimit(timeoutMs, call.signal)
+    const { signal, end } = timeLimit(timeoutMs, call.signal)
     try {
       signal.throwIfAborted()
       return await Promise.race([exchange(send, call, signal), whenAborted(signal)])
     } catch (error) {
       return fail(lostCall(error, signal, call.what))
     } finally {
-      release()
+      end()
     }
   }
 }

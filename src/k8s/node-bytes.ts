@@ -12,10 +12,6 @@ export function bytesOf(
   const chunks: Buffer[] = []
   let length = 0
   return new Promise((resolve, reject) => {
-    const stop = () => {
-      message.off('data', take).pause()
-      signal?.removeEventListener('abort', abort)
-    }
     const take = (chunk: Buffer) => {
       length += chunk.length
       chunks.push(chunk)
@@ -27,6 +23,11 @@ export function bytesOf(
       stop()
       reject(signal?.reason)
     }
+    const over = () => signal?.removeEventListener('abort', abort)
+    const stop = () => {
+      message.off('data', take).pause()
+      over()
+    }
     if (signal?.aborted) return abort()
     // Its events are over.
     if (message.destroyed) return reject(message.errored ?? new Error(BROKE_OFF))
@@ -34,13 +35,13 @@ export function bytesOf(
     message
       .on('data', take)
       .once('end', () => {
-        stop()
+        over()
         resolve(joined(chunks, length))
       })
       .once('error', reject)
       .once('close', () => {
-        stop()
-        reject(new Error(BROKE_OFF))
+        over()
+        if (!message.readableEnded) reject(new Error(BROKE_OFF))
       })
   })
 }

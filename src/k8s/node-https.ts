@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { TLSSocket } from 'node:tls'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import type { Fetch } from '../core/deps.ts'
 import { markNeverSent } from '../core/error-code.ts'
@@ -57,14 +57,19 @@ const BODILESS = new Set([204, 205, 304])
  */
 export function createHttpsClient(server: string | undefined, tls: TlsOptions = {}): HttpsClient {
   const options = { keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' as const }
-  const secure = new HttpsAgent({ ...options, ...tls })
   const plain = new HttpAgent(options)
+  let secure: HttpsAgent | undefined
+  const agentFor = ({ protocol }: Address): HttpAgent => {
+    if (protocol !== 'https:') return plain
+    secure ??= new HttpsAgent({ ...options, ...withContext(tls) })
+    return secure
+  }
   const base = server === undefined ? undefined : addressOf(server)
   /** Requests that are under way: one that was collected passes no abort on, its signal follows the one it was made with weakly. */
   const alive = new Set<Request>()
   const open: HttpsClient['open'] = async (url, request) => {
     const to = base === undefined ? addressOf(url) : below(base, url)
-    return send(request, to, to.protocol === 'https:' ? secure : plain)
+    return send(request, to, agentFor)
   }
   return {
     open,
@@ -81,10 +86,15 @@ export function createHttpsClient(server: string | undefined, tls: TlsOptions = 
       return toResponse(answer.once('close', over), method)
     },
     close: () => {
-      retire(secure)
+      if (secure !== undefined) retire(secure)
       retire(plain)
     },
   }
+}
+
+/** Parsed once for all connections. And an agent looks for one by all that is in its options: by a CA in PEM, with each request. */
+function withContext({ ca, cert, key, passphrase, pfx, ...rest }: TlsOptions): AgentOptions {
+  return { ...rest, secureContext: createSecureContext({ ca, cert, key, passphrase, pfx }) }
 }
 
 function addressOf(url: string): Address {
@@ -112,18 +122,35 @@ function retire(agent: HttpAgent): void {
   }
 }
 
-function send(request: PlainRequest, to: Address, agent: HttpAgent): Promise<IncomingMessage> {
+function send(
+  request: PlainRequest,
+  to: Address,
+  agentFor: (to: Address) => HttpAgent,
+): Promise<IncomingMessage> {
   const { method, signal, body } = request
   // Always with a length: `node:http` would frame neither a DELETE's body nor its absence.
   const headers = { ...request.headers, 'content-length': String(Buffer.byteLength(body)) }
   const start = to.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
-    const outgoing = begin(() => start({ ...to, method, headers, agent, signal }, resolve))
+    let isAnswered = false
+    const answered = (answer: IncomingMessage) => {
+      isAnswered = true
+      resolve(answer)
+    }
+    const outgoing = begin(() => start({ ...to, method, headers, agent: agentFor(to) }, answered))
     const mayHaveLeft = watchConnection(outgoing)
+    // Not by `node:http`'s option, which makes much of it. The error is what that would throw.
+    const abort = () =>
+      outgoing.destroy(Object.assign(new Error('aborted', { cause: signal.reason }), { code: 'ABORT_ERR' }))
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
     outgoing
       .once('error', (error) => reject(mayHaveLeft() ? error : markNeverSent(error)))
-      // Without an error: another protocol than the one that was asked for (101).
-      .once('close', () => reject(new Error('no answer')))
+      .once('close', () => {
+        signal.removeEventListener('abort', abort)
+        // Without an error: another protocol than the one that was asked for (101).
+        if (!isAnswered) reject(new Error('no answer'))
+      })
       .end(body)
   })
 }

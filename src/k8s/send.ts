@@ -1,5 +1,6 @@
 import { readBytes } from '../core/bytes.ts'
 import type { Fetch } from '../core/deps.ts'
+import { releasable } from '../core/time-limit.ts'
 
 /** A request to the Kubernetes API as plain values. Whoever sends it knows the address, and adds who asks. */
 export interface KubeRequest {
@@ -35,7 +36,8 @@ const KUBE_ORIGIN = 'https://kubernetes.default.svc'
 /** Over the Fetch API, for what speaks that: a worker's binding, a sandbox. */
 export const sendOver =
   (fetch: Fetch): Send =>
-  async ({ method, path, headers, body, signal, maxBytes }) => {
+  async ({ method, path, headers, body, signal: asked, maxBytes }) => {
+    const { signal, release } = releasable(asked)
     const init = {
       method,
       headers,
@@ -43,7 +45,11 @@ export const sendOver =
       redirect: 'manual',
       ...(body === undefined ? {} : { body }),
     } as const
-    const answer = await fetch(new Request(`${KUBE_ORIGIN}${path}`, init))
-    const bytes = await readBytes(answer.body, maxBytes)
-    return { status: answer.status, header: (name) => answer.headers.get(name), bytes }
+    try {
+      const answer = await fetch(new Request(`${KUBE_ORIGIN}${path}`, init))
+      const bytes = await readBytes(answer.body, maxBytes)
+      return { status: answer.status, header: (name) => answer.headers.get(name), bytes }
+    } finally {
+      release()
+    }
   }

@@ -13,19 +13,27 @@ export interface RunningEntry {
   readonly stop: () => Promise<void>
 }
 
+interface EntryOptions {
+  /** A bundle of it. */
+  readonly file?: string
+  /** Of Node. */
+  readonly flags?: readonly string[]
+  /** As `startProgram` has it. */
+  readonly logFile?: string
+}
+
 /**
  * The entry that ships, as a process of its own, in front of a Kubernetes API. Settings win over what a pod would find.
- * `file` is a bundle of it, and `flags` are Node's.
  */
 export async function startEntry(
   api: Pick<ApiServer, 'forProcess'>,
   settings: Readonly<Record<string, string>> = {},
-  file: string = ENTRY,
-  flags: readonly string[] = [],
+  { file = ENTRY, flags = [], logFile }: EntryOptions = {},
 ): Promise<RunningEntry> {
   const { url, caFile, tokenFile } = await api.forProcess()
   const { pid, found, output, stop } = await startProgram([process.execPath, ...flags, file], {
     ready: /"event":"listening".*"port":(\d+)/,
+    ...(logFile === undefined ? {} : { logFile }),
     env: {
       PORT: '0',
       MINTONCE_LISTEN_ADDRESS: '127.0.0.1',
