@@ -3,7 +3,7 @@ import { createApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { createLog } from '../src/core/log.ts'
 import { inClusterSend } from '../src/k8s/node-in-cluster.ts'
-import { createIssuerFetch } from '../src/k8s/node-issuer.ts'
+import { createIssuerGet } from '../src/k8s/node-issuer.ts'
 import { createWebhookClient } from '../src/k8s/node-webhook.ts'
 import { openFront } from '../src/node-front.ts'
 import { serve } from '../src/node-server.ts'
@@ -15,7 +15,7 @@ export const loaded = [
   readConfig,
   createLog,
   inClusterSend,
-  createIssuerFetch,
+  createIssuerGet,
   createWebhookClient,
   openFront,
   serve,

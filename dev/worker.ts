@@ -6,7 +6,7 @@ import { Miniflare } from 'miniflare'
 import { invitationOf } from '../src/cli/dev.ts'
 import { originOf, whyNotListening } from '../src/cli/run-app.ts'
 import { readConfig } from '../src/config.ts'
-import { createIssuerFetch } from '../src/k8s/node-issuer.ts'
+import { createHttpsClient } from '../src/k8s/node-https.ts'
 import { BUNDLE, bundleWorker, RUNTIME } from './bundle-worker.ts'
 import { bindingTo, guardedBy } from './kube-binding.ts'
 import { openKubernetes } from './kubernetes.ts'
@@ -85,6 +85,6 @@ function forwardLog(stdout: Readable, stderr: Readable): void {
 
 /** A cluster that is away may come back: served all the same. */
 async function warnUnlessReady(origin: string): Promise<void> {
-  const answer = await createIssuerFetch(undefined)(new Request(`${origin}/readyz`))
+  const answer = await createHttpsClient(undefined).fetch(new Request(`${origin}/readyz`))
   if (!answer.ok) process.stderr.write(`mintonce: ${await answer.text()}`)
 }

@@ -17,7 +17,7 @@ import { type Config, readConfig } from './config.ts'
 import { readWebhookHosts } from './config-webhooks.ts'
 import { own, parseJson, textAt } from './core/json.ts'
 import { decodeData } from './core/text.ts'
-import { createIssuerFetch } from './k8s/node-issuer.ts'
+import { createHttpsClient } from './k8s/node-https.ts'
 import { openKubeconfig } from './k8s/node-kubeconfig.ts'
 import { sendOver } from './k8s/send.ts'
 import { VERSION } from './version.ts'
@@ -77,7 +77,7 @@ async function demo(): Promise<boolean> {
     return await runDemo({
       baseUrl: originOf(serving),
       // Not the global one, which may send a request again.
-      fetch: createIssuerFetch(undefined),
+      fetch: createHttpsClient(undefined).fetch,
       storeRelease: async (release) => {
         const namespace = textAt(release, 'metadata', 'namespace') ?? ''
         const url = `https://kubernetes.default.svc/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases`
@@ -154,7 +154,7 @@ async function dev(options: ClusterOptions | undefined): Promise<undefined> {
 
 /** A cluster that is away may come back: served all the same. */
 async function warnUnlessReady(origin: string): Promise<void> {
-  const answer = await createIssuerFetch(undefined)(new Request(`${origin}/readyz`))
+  const answer = await createHttpsClient(undefined).fetch(new Request(`${origin}/readyz`))
   // Read in any case: until then it holds its connection.
   const text = await answer.text()
   if (!answer.ok) complain(text.trimEnd())

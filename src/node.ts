@@ -10,7 +10,7 @@ import { decodeData } from './core/text.ts'
 import type { Services } from './handlers/services.ts'
 import { readText } from './k8s/node-files.ts'
 import { inClusterSend } from './k8s/node-in-cluster.ts'
-import { createIssuerFetch } from './k8s/node-issuer.ts'
+import { createIssuerGet } from './k8s/node-issuer.ts'
 import { createWebhookClient } from './k8s/node-webhook.ts'
 import { openFront } from './node-front.ts'
 import type { MetricsServing } from './node-metrics.ts'
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const runtime = {
     deps,
     kube,
-    fetchFor: createIssuerFetch,
+    getFor: createIssuerGet,
     webhookFetch: createWebhookClient,
     instance: hostname(),
     ...front,

@@ -5,7 +5,8 @@ import { createEventSender } from './auth/event-sender.ts'
 import { createJwtAuthenticator } from './auth/jwt.ts'
 import { createTokenReviewAuthenticator } from './auth/token-review.ts'
 import type { Config } from './config.ts'
-import type { Deps, Fetch } from './core/deps.ts'
+import type { Deps } from './core/deps.ts'
+import type { Get } from './core/http.ts'
 import { ok } from './core/result.ts'
 import { sweep } from './credentials/sweep.ts'
 import { createDefinitionLookup } from './definitions/lookup.ts'
@@ -21,8 +22,8 @@ export interface Runtime {
   readonly deps: Deps
   /** To the Kubernetes API. */
   readonly kube: Send
-  /** To issuers of tokens: a fetch that trusts this CA (PEM), or the runtime's own when there is none. */
-  readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
+  /** To issuers of tokens: a way that trusts this CA (PEM), or the runtime's own when there is none. */
+  readonly getFor: (certificateAuthority: string | undefined) => Get
   /** To webhooks that definitions name. Undefined: this runtime cannot check who answers, and calls none. */
   readonly webhookFetch?: WebhookFetch
   readonly instance: string
@@ -54,7 +55,7 @@ export function createServices(
   {
     deps,
     kube: send,
-    fetchFor,
+    getFor,
     webhookFetch,
     instance,
     authenticators = [],
@@ -87,7 +88,7 @@ export function createServices(
     authenticate: createAuthenticate([
       ...authenticators,
       authorizationHeader,
-      createJwtAuthenticator({ issuers, fetchFor, now, log, clockToleranceSeconds }),
+      createJwtAuthenticator({ issuers, getFor, now, log, clockToleranceSeconds }),
       createTokenReviewAuthenticator({ kube, audiences, log }),
     ]),
     authorize: createAuthorize({ kube }),

@@ -2,8 +2,8 @@ import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import { isBearerToken } from './core/bearer.ts'
 import type { Fetch } from './core/deps.ts'
-import type { Later } from './core/http.ts'
-import { fromFetch, toFetch } from './core/http-fetch.ts'
+import type { Get, Later } from './core/http.ts'
+import { fromFetch, getOver, toFetch } from './core/http-fetch.ts'
 import { createLog } from './core/log.ts'
 import { noMetrics } from './core/metrics.ts'
 import { nextTurn } from './core/next-turn.ts'
@@ -82,7 +82,7 @@ async function build(env: WorkerEnv): Promise<Built> {
   const services = createServices(config, {
     deps,
     kube: sendOver(kubeOf(env)),
-    fetchFor: publicFetch,
+    getFor: publicGet,
     instance: 'worker',
   })
   return { app: createApp(services), services }
@@ -102,7 +102,7 @@ function kubeOf({ KUBE, KUBE_TOKEN }: WorkerEnv): Fetch {
 }
 
 /** A worker's fetch trusts public CAs only: an issuer with its own needs another runtime. */
-function publicFetch(certificateAuthority: string | undefined): Fetch {
-  if (certificateAuthority === undefined) return (request) => fetch(request)
+function publicGet(certificateAuthority: string | undefined): Get {
+  if (certificateAuthority === undefined) return getOver((request) => fetch(request))
   throw new Error('bad configuration:\n  issuer.certificateAuthority: a worker cannot trust a CA of your own')
 }

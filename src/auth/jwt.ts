@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTVerifyOptions, jwtVerify } from 'jose'
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Get } from '../core/http.ts'
 import { type Json, textAt } from '../core/json.ts'
 import { ok, type Result } from '../core/result.ts'
 import { askForAudience } from './audience-hint.ts'
@@ -13,7 +14,7 @@ import { refuse } from './refuse.ts'
 export interface JwtAuthenticatorOptions extends Pick<Deps, 'now' | 'log'> {
   readonly issuers: readonly IssuerConfig[]
   /** A way to servers that this CA (PEM) vouches for; undefined: those that the runtime trusts. */
-  readonly fetchFor: (certificateAuthority: string | undefined) => Fetch
+  readonly getFor: (certificateAuthority: string | undefined) => Get
   /** For `exp` and `nbf` alike. More than two minutes are cut to two minutes. */
   readonly clockToleranceSeconds?: number
   readonly timeoutMs?: number
@@ -33,11 +34,11 @@ const TIMEOUT_MS = 5000
  * configured addresses only: what a token's header says about keys (`jku`, `x5u`, `jwk`) is never looked at.
  */
 export function createJwtAuthenticator(options: JwtAuthenticatorOptions): Authenticator {
-  const { issuers, fetchFor, now, log, timeoutMs = TIMEOUT_MS } = options
+  const { issuers, getFor, now, log, timeoutMs = TIMEOUT_MS } = options
   const byUrl = new Map(
     issuers.map((issuer) => {
-      const fetch = fetchFor(issuer.certificateAuthority)
-      return [issuer.url, { issuer, keySet: createKeySet({ issuer, fetch, now, log, timeoutMs }) }]
+      const get = getFor(issuer.certificateAuthority)
+      return [issuer.url, { issuer, keySet: createKeySet({ issuer, get, now, log, timeoutMs }) }]
     }),
   )
   const tolerance = Math.min(options.clockToleranceSeconds ?? 30, MAX_CLOCK_TOLERANCE_SECONDS)

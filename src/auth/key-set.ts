@@ -1,10 +1,11 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
-import type { Deps, Fetch } from '../core/deps.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Get } from '../core/http.ts'
 import { at, isObject, textAt } from '../core/json.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import { createShare } from '../core/share.ts'
 import type { IssuerConfig } from './authentication-config.ts'
-import { type FetchedJson, fetchJson } from './fetch-json.ts'
+import { type FetchedJson, getJson } from './get-json.ts'
 import { isSecure, urlOf, wellKnownUrl } from './issuer-url.ts'
 
 export type Keys = ReturnType<typeof createLocalJWKSet>
@@ -19,7 +20,7 @@ export interface KeySet {
 
 export interface KeySetOptions extends Pick<Deps, 'now' | 'log'> {
   readonly issuer: Pick<IssuerConfig, 'url' | 'discoveryUrl' | 'keySetUrl'>
-  readonly fetch: Fetch
+  readonly get: Get
   /** For the discovery document and the key set together. */
   readonly timeoutMs: number
 }
@@ -90,11 +91,11 @@ export function createKeySet(options: KeySetOptions): KeySet {
 
 type FoundKeys = { readonly ok: true; readonly keys: Keys } | { readonly ok: false; readonly why: string }
 
-async function readKeys({ issuer, fetch, timeoutMs }: KeySetOptions): Promise<FoundKeys> {
+async function readKeys({ issuer, get, timeoutMs }: KeySetOptions): Promise<FoundKeys> {
   const signal = AbortSignal.timeout(timeoutMs)
-  const address = issuer.keySetUrl ?? (await discover({ issuer, fetch }, signal))
+  const address = issuer.keySetUrl ?? (await discover({ issuer, get }, signal))
   if (typeof address !== 'string') return address
-  const answer = await fetchJson(fetch, address, signal)
+  const answer = await getJson(get, address, signal)
   if (!answer.ok) return { ok: false, why: `key set: ${answer.why}` }
   if (!isKeySet(answer.value)) return { ok: false, why: 'key set: is no JSON Web Key Set' }
   return { ok: true, keys: createLocalJWKSet(answer.value) }
@@ -108,10 +109,10 @@ const isKeySet = (value: unknown): value is JSONWebKeySet => {
 
 /** OpenID Connect Discovery 1.0, section 4.3: the issuer in the document must be exactly the one that was asked. */
 async function discover(
-  { issuer, fetch }: Pick<KeySetOptions, 'issuer' | 'fetch'>,
+  { issuer, get }: Pick<KeySetOptions, 'issuer' | 'get'>,
   signal: AbortSignal,
 ): Promise<string | (FetchedJson & { readonly ok: false })> {
-  const answer = await fetchJson(fetch, issuer.discoveryUrl ?? wellKnownUrl(issuer.url), signal)
+  const answer = await getJson(get, issuer.discoveryUrl ?? wellKnownUrl(issuer.url), signal)
   if (!answer.ok) return { ok: false, why: `discovery: ${answer.why}` }
   if (textAt(answer.value, 'issuer') !== issuer.url) {
     return { ok: false, why: 'discovery: the document is of another issuer' }

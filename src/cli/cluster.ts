@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Services } from '../handlers/services.ts'
 import { inClusterSend } from '../k8s/node-in-cluster.ts'
-import { createIssuerFetch } from '../k8s/node-issuer.ts'
+import { createIssuerGet } from '../k8s/node-issuer.ts'
 import { openKubeconfig } from '../k8s/node-kubeconfig.ts'
 import { createWebhookClient } from '../k8s/node-webhook.ts'
 import type { Send } from '../k8s/send.ts'
@@ -15,7 +15,7 @@ export const servicesFor = (config: Config, kube: Send): Services =>
   createServices(config, {
     deps: createDeps(config),
     kube,
-    fetchFor: createIssuerFetch,
+    getFor: createIssuerGet,
     webhookFetch: createWebhookClient,
     instance: hostname(),
   })

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Deps } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
 import { noMetrics } from '../core/metrics.ts'
-import { createIssuerFetch } from '../k8s/node-issuer.ts'
+import { createIssuerGet } from '../k8s/node-issuer.ts'
 import { createWebhookClient } from '../k8s/node-webhook.ts'
 import type { Send } from '../k8s/send.ts'
 import { type Serving, serve } from '../node-server.ts'
@@ -32,7 +32,7 @@ export async function runApp(
     createServices(config, {
       deps,
       kube,
-      fetchFor: createIssuerFetch,
+      getFor: createIssuerGet,
       webhookFetch: createWebhookClient,
       instance: hostname(),
     }),

@@ -45,3 +45,21 @@ export interface HttpAnswer {
   /** Empty when there is none. */
   readonly body: string
 }
+
+/**
+ * GETs JSON at an address of another server, once. Follows no redirect: it would move the trust to an address that nobody
+ * configured. Rejects when no whole answer came.
+ */
+export type Get = (url: string, options: GetOptions) => Promise<Got>
+
+interface GetOptions {
+  readonly signal: AbortSignal
+  /** A longer body is not read to its end. */
+  readonly maxBytes: number
+}
+
+interface Got {
+  readonly status: number
+  /** Undefined when there are more than `maxBytes`, and of any status but 200. */
+  readonly bytes: Uint8Array | undefined
+}

@@ -10,6 +10,7 @@ import {
 import type { IssuerConfig } from '../../src/auth/authentication-config.ts'
 import { createJwtAuthenticator, type JwtAuthenticatorOptions } from '../../src/auth/jwt.ts'
 import type { Fetch, Log } from '../../src/core/deps.ts'
+import { getOver } from '../../src/core/http-fetch.ts'
 
 export const ISSUER = 'https://idp.example'
 export const DISCOVERY = 'https://idp.example/.well-known/openid-configuration'
@@ -94,7 +95,7 @@ export function authenticatorOn(
   const lines: Parameters<Log>[] = []
   const jwt = createJwtAuthenticator({
     issuers: [{ ...issuerConfig, ...issuer }],
-    fetchFor: () => web.fetch,
+    getFor: () => getOver(web.fetch),
     now: () => clock.milliseconds,
     log: (...line) => lines.push(line),
     ...options,

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createKeySet } from '../../src/auth/key-set.ts'
+import { getOver } from '../../src/core/http-fetch.ts'
 import {
   authenticatorOn,
   DISCOVERY,
@@ -35,7 +36,7 @@ function keySetOn(web: FakeWeb, timeoutMs = 5000) {
   const clock = { milliseconds: NOW * SECOND }
   const issuer = { url: ISSUER, discoveryUrl: undefined, keySetUrl: undefined }
   const now = () => clock.milliseconds
-  return { keySet: createKeySet({ issuer, fetch: web.fetch, now, log: () => {}, timeoutMs }), clock }
+  return { keySet: createKeySet({ issuer, get: getOver(web.fetch), now, log: () => {}, timeoutMs }), clock }
 }
 
 describe('the cache', () => {
@@ -302,7 +303,7 @@ describe('where keys are read', () => {
     const { authenticate } = authenticatorOn(
       fakeWeb(),
       { certificateAuthority: 'PEM' },
-      { fetchFor: (ca) => (webs.get(ca ?? '') ?? fakeWeb()).fetch },
+      { getFor: (ca) => getOver((webs.get(ca ?? '') ?? fakeWeb()).fetch) },
     )
     expect(await authenticate(await sign(k1))).toMatchObject(accepted)
   })
@@ -314,7 +315,7 @@ describe('where keys are read', () => {
       seen.push(request)
       return web.fetch(request)
     }
-    await authenticatorOn(web, {}, { fetchFor: () => fetch }).authenticate(await sign(k1))
+    await authenticatorOn(web, {}, { getFor: () => getOver(fetch) }).authenticate(await sign(k1))
     expect(seen).toHaveLength(2)
     for (const { method, headers, redirect } of seen) {
       expect(method).toBe('GET')

@@ -38,9 +38,9 @@ async function demoWith({ fetch = (to) => to, takes = true, stored = (value) => 
   }
   const rolesFolder = pathToFileURL(join(ROOT, 'deploy/base/rbac/'))
   const { admin, kube } = await openExample({ deps, rolesFolder, audiences: ['mintonce'] })
-  const fetchFor = () => () => Promise.reject(new Error('there is no issuer'))
+  const getFor = () => () => Promise.reject(new Error('there is no issuer'))
   const app = createApp(
-    createServices(await readConfig({}), { deps, kube: sendOver(kube), fetchFor, instance: 'test' }),
+    createServices(await readConfig({}), { deps, kube: sendOver(kube), getFor, instance: 'test' }),
   )
   const printed: string[] = []
   const passed = await runDemo({

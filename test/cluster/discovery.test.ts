@@ -53,7 +53,7 @@ async function serveFunction(): Promise<Server> {
       metrics: noMetrics,
     },
     kube: () => Promise.reject(new Error('discovery asks the Kubernetes API')),
-    fetchFor: () => () => Promise.reject(new Error('no issuer is configured')),
+    getFor: () => () => Promise.reject(new Error('no issuer is configured')),
     instance: 'discovery',
   })
   const app = createApp(services)

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createAdmissionApp } from '../../src/admission-app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Fetch } from '../../src/core/deps.ts'
+import { getOver } from '../../src/core/http-fetch.ts'
 import type { Json } from '../../src/core/json.ts'
 import { type Metrics, noMetrics, type RequestLabels } from '../../src/core/metrics.ts'
 import type { AdmissionServices } from '../../src/credentials/admit-served.ts'
@@ -190,7 +191,7 @@ export async function admissionAppOf({ services, fetch }: Cluster): Promise<Admi
   const runtime = {
     deps: { ...services.deps, metrics },
     kube: sendOver(fetch),
-    fetchFor: () => fetch,
+    getFor: () => getOver(fetch),
     instance: 'test',
   }
   const app = createAdmissionApp(createServices(config, runtime))

@@ -5,6 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config.ts'
 import type { Fetch } from '../../src/core/deps.ts'
+import { getOver } from '../../src/core/http-fetch.ts'
 import type { Backend } from '../contract/backend.ts'
 import { inProcess } from '../contract/backends/in-process.ts'
 import { startSandboxApiServer } from '../contract/backends/sandbox-api-server.ts'
@@ -38,7 +39,7 @@ export async function startCiPlace(page: Page): Promise<CiPlace> {
   const jwt = SYSTEMS.flatMap((system) => parse(page.blocks(`${system}-config`).join('')).jwt)
   const config = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration', jwt }
   const settings = { MINTONCE_AUTHENTICATION_CONFIG: JSON.stringify(config) }
-  const backend = await inProcess(api, settings, () => issuersWith(key))
+  const backend = await inProcess(api, settings, () => getOver(issuersWith(key)))
   const admin = adminOf(backend.admin)
   await order(admin)
   for (const object of rolesOf(page)) await admin.create(pathOf(object), object)

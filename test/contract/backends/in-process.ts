@@ -12,11 +12,11 @@ import type { ApiServer } from './api-server.ts'
 import { rawLinesOf } from './send-lines.ts'
 import { SETTINGS } from './settings.ts'
 
-/** The app as a function call. `fetchFor`: the way to issuers of tokens, where some are configured. */
+/** The app as a function call. `getFor`: the way to issuers of tokens, where some are configured. */
 export async function inProcess(
   api: ApiServer,
   settings: Readonly<Record<string, string>> = {},
-  fetchFor: Runtime['fetchFor'] = () => () => Promise.reject(new Error('no issuer is configured')),
+  getFor: Runtime['getFor'] = () => () => Promise.reject(new Error('no issuer is configured')),
 ): Promise<Backend> {
   const lines: string[] = []
   const services = createServices(await readConfig({ ...SETTINGS, ...settings }), {
@@ -27,7 +27,7 @@ export async function inProcess(
       metrics: noMetrics,
     },
     kube: sendOver(api.asFunction),
-    fetchFor,
+    getFor,
     webhookFetch: createWebhookClient,
     instance: 'contract',
   })

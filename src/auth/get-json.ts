@@ -1,5 +1,4 @@
-import { readBytes } from '../core/bytes.ts'
-import type { Fetch } from '../core/deps.ts'
+import type { Get } from '../core/http.ts'
 import { fromUtf8 } from '../core/text.ts'
 
 export type FetchedJson =
@@ -10,18 +9,11 @@ export type FetchedJson =
 /** A key set of a large provider has some tens of keys of under 2 KiB. */
 const MAX_BYTES = 256 * 1024
 
-/** GETs one JSON document. A redirect is a failure: it would move the trust to an address that nobody configured. */
-export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<FetchedJson> {
+/** What is at an address, whoever answers there. */
+export async function getJson(get: Get, url: string, signal: AbortSignal): Promise<FetchedJson> {
   try {
-    const response = await fetch(
-      // workerd knows no 'error' here; 'manual' hands over the 3xx.
-      new Request(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal }),
-    )
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      return { ok: false, why: `answered ${response.status}` }
-    }
-    const bytes = await readBytes(response.body, MAX_BYTES)
+    const { status, bytes } = await get(url, { signal, maxBytes: MAX_BYTES })
+    if (status !== 200) return { ok: false, why: `answered ${status}` }
     if (bytes === undefined) return { ok: false, why: `answered more than ${MAX_BYTES} bytes` }
     return parsed(fromUtf8(bytes))
   } catch (error) {
