@@ -6,8 +6,8 @@ import { measureProcess, type Program, type Sample } from './start-process.ts'
 
 /** How the function is started, and how it is reached. */
 export interface Start extends Program {
-  /** HTTPS on both sides: to the API server, and from the caller. */
-  readonly secure?: boolean
+  /** HTTPS on both sides, to the API server and from the caller; or to the API server only. */
+  readonly secure?: boolean | 'upstream'
   /** Where it listens. Left out: anywhere. */
   readonly port?: number
   /** Where it is called, when something stands before it. */
@@ -38,7 +38,7 @@ export async function serveBare(
   start: Start,
 ): Promise<Sample & { readonly password: string }> {
   const { certFile, keyFile } = api.serving
-  const tls = start.secure ? { CERT_FILE: certFile, KEY_FILE: keyFile } : {}
+  const tls = start.secure === true ? { CERT_FILE: certFile, KEY_FILE: keyFile } : {}
   const program = bareOf(api, { ...start, env: { ...start.env, ...tls, SERVE: 'yes' } })
   const { sample, value } = await measureProcess(program, LISTENING, (port) =>
     call(api, start, { port, method: 'POST', path: '/' }),
@@ -112,7 +112,7 @@ function functionOf(api: StartApi, { args, env, secure = false, port = 0 }: Star
       MINTONCE_KUBE_URL: url,
       MINTONCE_KUBE_CA_FILE: caFile,
       MINTONCE_KUBE_TOKEN_FILE: tokenFile,
-      ...(secure ? tls : {}),
+      ...(secure === true ? tls : {}),
     },
   }
 }
@@ -130,7 +130,7 @@ export function call(
   { port, ...options }: Call,
 ) {
   const headers = { authorization: `Bearer ${callerToken}` }
-  const send = secure ? httpsRequest : httpRequest
+  const send = secure === true ? httpsRequest : httpRequest
   return new Promise<string>((resolve, reject) => {
     send({ host: '127.0.0.1', port, ...options, headers, agent: false, ca }, async (answer) => {
       const body = await text(answer)

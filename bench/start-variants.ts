@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
-import { type BundleName, bundle, optionsOf, serverOf } from '../dev/bundles.ts'
+import { type BundleName, builtins, bundle, lazyBeside, optionsOf } from '../dev/bundles.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -13,6 +13,8 @@ export interface Variants {
   /** What ships, once more: it differs from `dist/node.js` by where it is, and by chance. */
   readonly same: string
   readonly notMinified: string
+  /** That imports Node's modules, in place of taking from them what it needs. */
+  readonly imported: string
   /** In which what is late shares files with a start: each of those is a chunk of its own. */
   readonly manyFiles: string
   /** With everything that is loaded only when it is needed. */
@@ -40,10 +42,11 @@ export async function buildVariants(): Promise<Variants> {
     bare: await buildBare(folder),
     same: await server('same'),
     notMinified: await server('not-minified', { minify: false }),
-    manyFiles: await server('many-files', { plugins: [] }),
-    oneFile: await server('one-file', { plugins: [], splitting: false }),
+    imported: await server('imported', { plugins: [lazyBeside('src/node.ts')] }),
+    manyFiles: await server('many-files', { plugins: [builtins()] }),
+    oneFile: await server('one-file', { plugins: [builtins()], splitting: false }),
     withCommands: await server('with-commands', {
-      plugins: [],
+      plugins: [builtins()],
       entryPoints: [...entriesOf('node'), ...entriesOf('cli')],
     }),
     source: join(ROOT, 'src/node.ts'),
@@ -58,12 +61,6 @@ export async function buildBare(folder: string, format: 'cjs' | 'esm' = 'cjs'): 
   const entryPoints = [join(import.meta.dirname, 'bare-mint.ts')]
   await build({ entryPoints, outfile, bundle: true, format, platform: 'node', minify: true })
   return outfile
-}
-
-/** The bare module with more than it uses: what it has loaded is built as what ships. */
-export async function buildBareWith(folder: string, what: 'libraries' | 'loaded'): Promise<string> {
-  await bundle('node', join(folder, what), { absWorkingDir: ROOT, ...serverOf(`bench/bare-${what}.ts`) })
-  return join(folder, what, `bare-${what}.js`)
 }
 
 /** The worker as it ships, but that the library for CEL is empty. Answers the name of a file in `folder`. */

@@ -62,7 +62,7 @@ try {
 function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
   const livez = (name: string, start: Start) => row(name, () => startToLivez(api, start))
   const mint = (name: string, start: Start) => row(name, () => startToMint(api, start))
-  const { bare, same, notMinified, manyFiles, oneFile, withCommands, source, folder } = variants
+  const { bare, same, notMinified, imported, manyFiles, oneFile, withCommands, source, folder } = variants
   const dist = { args: [join(DIST, 'node.js')] }
   const flagged = { args: [...flags, ...dist.args] }
   const warm = { ...dist, env: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
@@ -81,6 +81,7 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
         row('  compile cache, cold', async () => startToLivez(api, await cold())),
         livez('  the same bundle, built again', { args: [same] }),
         livez('  not minified', { args: [notMinified] }),
+        livez('  with imports of the modules of Node', { args: [imported] }),
         livez('  many files', { args: [manyFiles] }),
         livez('  one file', { args: [oneFile] }),
         livez('  built together with the commands', { args: [withCommands] }),
@@ -97,6 +98,7 @@ function groupsOf(api: StartApi, variants: Variants): readonly Group[] {
         mint('  compile cache, warm', warm),
         mint('  the same bundle, built again', { args: [same] }),
         mint('  not minified', { args: [notMinified] }),
+        mint('  with imports of the modules of Node', { args: [imported] }),
         mint('  many files', { args: [manyFiles] }),
         mint('  one file', { args: [oneFile] }),
         mint('  built together with the commands', { args: [withCommands] }),

@@ -6,6 +6,8 @@ export type BundleName = 'node' | 'cli' | 'worker' | 'client'
 
 export const BUNDLES: readonly BundleName[] = ['node', 'cli', 'worker', 'client']
 
+const SERVER = 'src/node.ts'
+
 const MINIFIED = { minify: true, legalComments: 'none' } as const
 
 const NODE: BuildOptions = {
@@ -27,7 +29,7 @@ const NODE: BuildOptions = {
 
 /** What differs from one bundle to the next. */
 const OPTIONS: Readonly<Record<BundleName, BuildOptions>> = {
-  node: serverOf('src/node.ts'),
+  node: { ...NODE, entryPoints: [SERVER], plugins: [builtins(), lazyBeside(SERVER)] },
   cli: {
     ...NODE,
     entryPoints: [
@@ -47,11 +49,6 @@ const OPTIONS: Readonly<Record<BundleName, BuildOptions>> = {
     external: ['node:crypto'],
   },
   client: { entryPoints: ['src/client/client.ts'], platform: 'neutral', target: 'es2022' },
-}
-
-/** Of what serves, or of something else that is to be loaded as it is. */
-export function serverOf(entry: string): BuildOptions {
-  return { ...NODE, entryPoints: [entry], plugins: [builtins(), lazyBeside(entry)] }
 }
 
 /** Bundles into a folder, with the files of the working directory. What is wrong with them is an Error. */
@@ -78,7 +75,7 @@ export const optionsOf = (name: BundleName): BuildOptions => ({
  * what is imported late is an entry: here each of them imports the real one as well, which has run by then. So they have all of
  * it in common, or nothing.
  */
-function lazyBeside(entry: string): Plugin {
+export function lazyBeside(entry: string): Plugin {
   const namespace = 'lazy'
   return {
     name: namespace,
@@ -106,7 +103,7 @@ function lazyBeside(entry: string): Plugin {
  * Of Node's modules what is named, and no `import` of them: that reads all that a module exports, to list it, and with `node:http` it
  * finds WebSocket, and loads the whole Fetch API (docs/adr/0005-cold-start.md).
  */
-function builtins(): Plugin {
+export function builtins(): Plugin {
   const namespace = 'builtin'
   return {
     name: namespace,

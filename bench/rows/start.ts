@@ -3,15 +3,16 @@ import { interleaved, median } from '../figures.ts'
 import { imageFlags } from '../image-flags.ts'
 import { type Sample, timeToExit } from '../start-process.ts'
 import { mintBare, type Start, serveBare, startNothing, startToMint } from '../start-scenarios.ts'
-import { buildBare, buildBareWith } from '../start-variants.ts'
+import { buildBare } from '../start-variants.ts'
 import { compared, type Finding, figure, type Row, rounded, stoppedAt } from './row.ts'
 
 const ROUNDS = 40
 const GOAL = { atMost: 1.3 }
 
 /**
- * From spawn to the first minted password: the API in memory, HTTPS on both sides, and Node as the image starts it, for
- * the function and for what is beside it. `npm run bench:start` has variants.
+ * From spawn to the first minted password: the API in memory, over HTTPS, and Node as the image starts it, for the function and for
+ * what is beside it. The function serves HTTPS, as behind an APIService, or HTTP, as on Knative. `npm run bench:start` has
+ * variants.
  */
 export const start: Row = {
   name: 'start',
@@ -19,11 +20,9 @@ export const start: Row = {
     const api = await context.sandbox()
     const flags = await imageFlags()
     const secure = (file: string): Start => ({ args: [...flags, file], secure: true })
-    const [commonJs, module, libraries, loaded] = [
+    const [commonJs, module] = [
       secure(await buildBare(context.folder, 'cjs')),
       secure(await buildBare(context.folder, 'esm')),
-      secure(await buildBareWith(context.folder, 'libraries')),
-      secure(await buildBareWith(context.folder, 'loaded')),
     ]
     const dist = join(context.dist, 'node.js')
     // The account exists from here on: every mint replaces its password.
@@ -33,11 +32,11 @@ export const start: Row = {
       {
         nothing: startNothing,
         commonJs: () => mintBare(api, commonJs),
+        servedCommonJs: () => serveBare(api, commonJs),
         module: () => mintBare(api, module),
         served: () => serveBare(api, module),
-        libraries: () => serveBare(api, libraries),
-        loaded: () => serveBare(api, loaded),
         ours: () => startToMint(api, secure(dist)),
+        oursOverHttp: () => startToMint(api, { ...secure(dist), secure: 'upstream' }),
         unflagged: () => startToMint(api, { args: [dist], secure: true }),
         exit: async () => {
           const wallMs = await timeToExit(['-e', '0'])
@@ -54,35 +53,30 @@ export const start: Row = {
 type Name =
   | 'nothing'
   | 'commonJs'
+  | 'servedCommonJs'
   | 'module'
   | 'served'
-  | 'libraries'
-  | 'loaded'
   | 'ours'
+  | 'oursOverHttp'
   | 'unflagged'
   | 'exit'
 type Samples = Readonly<Record<Name, readonly Sample[]>>
 
-/** What the function adds to the one before it. */
 const FLOORS = [
   ['module', 'a bare `node:https` module that makes the calls and the hash'],
   ['served', 'that module as a server, over TLS'],
-  ['libraries', 'that server, with the libraries loaded (hono, jose, noble), and none used'],
-  ['loaded', 'that server, with all loaded that a start of the function loads, and none of it run'],
+  ['commonJs', 'the bare script as CommonJS, which loads no Fetch API'],
+  ['servedCommonJs', 'that script as a server, over TLS'],
 ] as const
 
 function findings(samples: Samples, exits: readonly number[]): readonly Finding[] {
   const wall = (name: Name) => samples[name].map(({ wallMs }) => wallMs)
   const cpu = (name: Name) => samples[name].map(({ cpuMs }) => cpuMs)
+  const least = median(wall('served')) / median(wall('module'))
+  const goal = { ...GOAL, stoppedBy: stoppedAt(least, GOAL, 'that module as a server, over TLS') }
   const what = 'spawn to the first minted password'
-  const besides = FLOORS.flatMap(([name, floor], index) => [
-    compared({
-      what,
-      ours: wall('ours'),
-      floor,
-      beside: wall(name),
-      ...(index === 0 ? { ...GOAL, stoppedBy: stoppedBy(wall) } : {}),
-    }),
+  const besides = FLOORS.flatMap(([name, floor]) => [
+    compared({ what, ours: wall('ours'), floor, beside: wall(name), ...(name === 'module' ? goal : {}) }),
     compared({
       what: 'the same, CPU time',
       ours: cpu('ours'),
@@ -91,14 +85,16 @@ function findings(samples: Samples, exits: readonly number[]): readonly Finding[
       unit: 'ms of CPU',
     }),
   ])
+  const overHttp = `${what}, served over HTTP as on Knative`
+  const [[, module]] = FLOORS
   return [
     ...besides,
-    compared({ what, ours: wall('ours'), floor: 'the bare script as CommonJS', beside: wall('commonJs') }),
+    compared({ what: overHttp, ours: wall('oursOverHttp'), floor: module, beside: wall('module') }),
     compared({ what, ours: wall('ours'), floor: "without the image's flags", beside: wall('unflagged') }),
     {
       what: '`node -e 0`, spawn to exit',
       ours: figure(exits, 'ms'),
-      floor: `the bare module is ${rounded(median(wall('module')) / median(exits))}× that`,
+      floor: `the bare module is ${rounded(median(wall('module')) / median(exits))}× that, the script ${rounded(median(wall('commonJs')) / median(exits))}×`,
     },
     { what: 'Node alone, until it runs a script', ours: figure(wall('nothing'), 'ms') },
     {
@@ -109,12 +105,4 @@ function findings(samples: Samples, exits: readonly number[]): readonly Finding[
       ),
     },
   ]
-}
-
-/** The libraries are a floor. That as much code as ours is loaded is none, but says what can be won by what runs. */
-function stoppedBy(wall: (name: Name) => readonly number[]): string {
-  const least = (name: Name) => median(wall(name)) / median(wall('module'))
-  const because = `as a server ${least('served').toFixed(2)}×, and with the libraries loaded`
-  const loaded = `${least('loaded').toFixed(2)}× once its code is loaded and nothing of it has run`
-  return `${stoppedAt(least('libraries'), GOAL, because)}: ${loaded}`
 }
