@@ -1,19 +1,24 @@
 /**
- * What one stored value of each format costs, and beside that, in the same run, what WebCrypto saves or costs against
- * @noble/hashes where a format uses it: `npm run bench:formats`.
+ * What one stored value of each format costs, and in the same run what formats are made of, by OpenSSL as in Node, beside the
+ * same by JavaScript and WebCrypto as in a worker, run here: `npm run bench:formats`.
  */
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha1 } from '@noble/hashes/legacy.js'
+import { pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
 import { pbkdf2Async } from '@noble/hashes/pbkdf2.js'
 import { sha256 } from '@noble/hashes/sha2.js'
+import * as anywhere from '../src/formats/digests.ts'
 import { formats } from '../src/formats/index.ts'
+import * as node from '../src/formats/node-digests.ts'
 import { show, timed } from './figures.ts'
 
 const ROUNDS = 30
-/** One SHA-256 is too short to time by itself. */
-const BATCH = 20
+const ITERATIONS = 4096
+/** One digest is too short to time by itself; crypt(3) makes as many for one value. */
+const BATCH = 5000
 const password = 'Zq3xN8vT1mKc7LrW5dYp0HsB2gJf9EaU'
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+const bytes = new TextEncoder().encode(password)
+const salt = randomBytes(16)
 
 for (const format of formats.values()) {
   const samples: number[] = []
@@ -23,32 +28,35 @@ for (const format of formats.values()) {
   show(`${format.name}: one value`, samples)
 }
 
-const byNoble: Readonly<Record<string, () => Promise<unknown>>> = {
-  async 'scram-sha-256'() {
-    const salted = await pbkdf2Async(sha256, password, randomBytes(16), { c: 4096, dkLen: 32 })
-    return [sha256(hmac(sha256, salted, bytes('Client Key'))), hmac(sha256, salted, bytes('Server Key'))]
-  },
-  'mysql-native': async () => sha1(sha1(bytes(password))),
-  sha256: async () => sha256(bytes(password)),
-}
+await compare('PBKDF2', {
+  'node:crypto': () => node.pbkdf2Sha256(bytes, salt, ITERATIONS),
+  'node:crypto, on another thread': () => promisify(pbkdf2)(bytes, salt, ITERATIONS, 32, 'sha256'),
+  WebCrypto: () => anywhere.pbkdf2Sha256(bytes, salt, ITERATIONS),
+  '@noble/hashes': () => pbkdf2Async(sha256, bytes, salt, { c: ITERATIONS, dkLen: 32 }),
+})
+await compare(`MD5, ${BATCH} times`, { 'node:crypto': chain(node.md5), '@noble/hashes': chain(anywhere.md5) })
+await compare(`SHA-256, ${BATCH} times`, {
+  'node:crypto': chain(node.sha256),
+  '@noble/hashes': chain(anywhere.sha256),
+})
+await compare(`SHA-512, ${BATCH} times`, {
+  'node:crypto': chain(node.sha512),
+  '@noble/hashes': chain(anywhere.sha512),
+})
 
-for (const [name, noble] of Object.entries(byNoble)) {
-  const format = formats.get(name)
-  if (format === undefined) throw new Error(`no format ${name}`)
-  const ours = () => format.derive({ username: 'web', password }, { randomBytes })
-  const samples = { ours: [] as number[], noble: [] as number[] }
+/** In turns; each beside the first. */
+async function compare(what: string, ways: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
+  const all = Object.entries(ways).map(([name, work]) => ({ name, work, samples: [] as number[] }))
   for (let round = 0; round < ROUNDS; round += 1) {
-    samples.ours.push(await timed(() => repeat(ours)))
-    samples.noble.push(await timed(() => repeat(noble)))
+    for (const { work, samples } of all) samples.push(await timed(work))
   }
-  show(`${name}: WebCrypto, ${BATCH} values`, samples.ours)
-  show(`${name}: @noble/hashes, ${BATCH} values`, samples.noble, samples.ours)
+  for (const { name, samples } of all) show(`${what}: ${name}`, samples, all[0]?.samples)
 }
 
-async function repeat(work: () => Promise<unknown>): Promise<void> {
-  for (let each = 0; each < BATCH; each += 1) await work()
-}
-
-function bytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+function chain(digest: anywhere.Digest): () => Promise<unknown> {
+  return async () => {
+    let data: Uint8Array = bytes
+    for (let each = 0; each < BATCH; each += 1) data = digest(data)
+    return data
+  }
 }

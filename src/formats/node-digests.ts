@@ -1,4 +1,4 @@
-import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
+import { createHmac, hash, pbkdf2Sync } from 'node:crypto'
 import type * as Digests from './digests.ts'
 
 /*
@@ -8,7 +8,7 @@ import type * as Digests from './digests.ts'
 const digestBy =
   (algorithm: string): Digests.Digest =>
   (data) =>
-    createHash(algorithm).update(data).digest()
+    hash(algorithm, data, 'buffer')
 
 export const md5 = digestBy('md5')
 export const sha1 = digestBy('sha1')
