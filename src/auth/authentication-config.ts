@@ -12,7 +12,7 @@ import {
   required,
   textOf,
 } from './config-field.ts'
-import { isClusterHost, isSecure, urlOf, withoutSlash } from './issuer-url.ts'
+import { hasCredentials, isClusterHost, isSecure, urlOf, withoutSlash } from './issuer-url.ts'
 
 /** An issuer of tokens that are checked here, without asking the cluster. */
 export interface IssuerConfig extends ClaimRules {
@@ -140,7 +140,7 @@ function checkUrl(field: Field, text: string, options: AuthenticationConfigOptio
     invalid(field, 'must be an absolute URL')
     return undefined
   }
-  if (url.username !== '' || url.password !== '') {
+  if (hasCredentials(url)) {
     invalid(field, 'URL must not contain a username or password', '<omitted>')
     return url
   }
@@ -201,6 +201,8 @@ function checkKeySetUrls(
     }
     if (url === undefined || !isSecure(url, allowLoopbackHttp)) {
       problems.push(`address of the key set of ${shown}: URL scheme must be https`)
+    } else if (hasCredentials(url)) {
+      problems.push(`address of the key set of ${shown}: URL must not contain a username or password`)
     }
   }
 }

@@ -10,6 +10,9 @@ export const urlOf = (text: string): URL | undefined =>
 export const isSecure = ({ protocol, hostname }: URL, allowLoopbackHttp: boolean): boolean =>
   protocol === 'https:' || (allowLoopbackHttp && protocol === 'http:' && LOOPBACK.test(hostname))
 
+/** They would be sent to whoever answers there, and a runtime's fetch refuses them. */
+export const hasCredentials = ({ username, password }: URL): boolean => username !== '' || password !== ''
+
 /** The names that kube-apiserver gives itself in a cluster, `--service-account-issuer` by default. */
 export const isClusterHost = ({ hostname }: URL): boolean => CLUSTER_HOST.test(hostname)
 

@@ -6,7 +6,7 @@ import { fail, ok, type Result } from '../core/result.ts'
 import { createShare } from '../core/share.ts'
 import type { IssuerConfig } from './authentication-config.ts'
 import { type FetchedJson, getJson } from './get-json.ts'
-import { isSecure, urlOf, wellKnownUrl } from './issuer-url.ts'
+import { hasCredentials, isSecure, urlOf, wellKnownUrl } from './issuer-url.ts'
 
 export type Keys = ReturnType<typeof createLocalJWKSet>
 
@@ -123,5 +123,6 @@ async function discover(
   if (url === undefined || !isSecure(url, allowLoopbackHttp)) {
     return { ok: false, why: 'discovery: jwks_uri is no https address' }
   }
+  if (hasCredentials(url)) return { ok: false, why: 'discovery: jwks_uri has a username or password' }
   return address
 }

@@ -251,6 +251,13 @@ describe('issuer', () => {
       'address of a key set: "https://idp.example/" is not the issuer.url of any entry of jwt',
     ])
   })
+
+  test('the address of a key set has no credentials: they would be sent', () => {
+    const keySetUrls = new Map([['https://idp.example', 'https://a:secret@idp.example/keys']])
+    expect(problemsOf(documentOf(good), { keySetUrls })).toEqual([
+      'address of the key set of "https://idp.example": URL must not contain a username or password',
+    ])
+  })
 })
 
 describe('claimMappings', () => {

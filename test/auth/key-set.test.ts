@@ -344,6 +344,12 @@ describe('answers that are not taken', () => {
     ['no address', DISCOVERY, { issuer: ISSUER }, /no https address/],
     ['an insecure address', DISCOVERY, { issuer: ISSUER, jwks_uri: 'http://idp.example/keys' }, /no https/],
     ['a loopback address', DISCOVERY, { issuer: ISSUER, jwks_uri: 'http://127.0.0.1/keys' }, /no https/],
+    [
+      'an address with credentials',
+      DISCOVERY,
+      { issuer: ISSUER, jwks_uri: KEY_SET.replace('//', '//a:b@') },
+      'discovery: jwks_uri has a username or password',
+    ],
     ['a file', DISCOVERY, { issuer: ISSUER, jwks_uri: 'file:///etc/keys' }, /no https/],
     ['a redirected key set', KEY_SET, to(307), 'key set: answered 307'],
     [
