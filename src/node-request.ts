@@ -43,17 +43,27 @@ function whenGone(outgoing: ServerResponse): AbortSignal {
 export function answerWith(outgoing: ServerResponse, { status, headers, body }: HttpAnswer): void {
   if (outgoing.destroyed) return
   const length = BODILESS.has(status) ? {} : { 'Content-Length': Buffer.byteLength(body) }
-  outgoing.once('finish', () => dropRest(outgoing.req))
   outgoing.writeHead(status, { ...headers, ...length })
   // To a HEAD Node sends the head only.
-  outgoing.end(body)
+  if (outgoing.req.complete) outgoing.end(body)
+  else answerSender(outgoing, body)
 }
 
-/** Closed with bytes unread, a connection is reset, and whoever sent them may lose the answer. */
-function dropRest(incoming: IncomingMessage): void {
-  if (incoming.complete || incoming.destroyed) return
-  incoming.resume()
-  setTimeout(() => {
-    if (!incoming.complete) incoming.socket.destroySoon()
-  }, UNREAD_BODY_MS).unref()
+/**
+ * An answer that may be the last on its connection ends when what the caller still sends has come, or has had its time: closed
+ * with bytes unread, a connection is reset, and whoever sent them loses the answer.
+ */
+function answerSender(outgoing: ServerResponse, body: string): void {
+  const { req: incoming } = outgoing
+  outgoing.flushHeaders()
+  if (body !== '') outgoing.write(body)
+  const end = () => {
+    clearTimeout(timer)
+    if (!outgoing.destroyed) outgoing.end()
+  }
+  const timer = setTimeout(() => {
+    outgoing.once('finish', () => incoming.socket.destroySoon())
+    end()
+  }, UNREAD_BODY_MS)
+  incoming.once('end', end).once('close', end).resume()
 }

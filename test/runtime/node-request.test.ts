@@ -151,6 +151,26 @@ describe('a body', () => {
     expect(await second).toMatchObject({ body: 'GET' })
   })
 
+  test('that is refused for good may be sent to its end: the answer is there, and nothing is reset', async () => {
+    const refusal = text('no', 413)
+    const headers = { ...refusal.headers, Connection: 'close' }
+    const port = await serving(() => ({ ...refusal, headers }))
+    const socket = await connectTo(port)
+    onTestFinished(() => void socket.destroy())
+    const errors: Error[] = []
+    socket.on('error', (error) => errors.push(error))
+    const closed = once(socket, 'close')
+    const first = hear(socket)
+    socket.write(`POST / ${HEAD}Content-Length: 3000000\r\n\r\n`)
+    expect(await first).toMatchObject({ status: 413, body: 'no' })
+    socket.resume()
+    for (let sent = 0; sent < 30; sent += 1) {
+      await new Promise((resolve) => socket.write('x'.repeat(100_000), resolve))
+    }
+    await closed
+    expect(errors).toEqual([])
+  })
+
   test('that never ends is not read for ever: its connection does', async () => {
     const port = await serving(() => text('no'))
     const socket = await connected(port)
