@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { createCollector } from '../core/bytes.ts'
 
 /**
  * All bytes of a message's body, for whoever asks once. Undefined when there are more than `maxBytes`: it is paused then, and
@@ -9,13 +10,10 @@ export function bytesOf(
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
+  const { take, bytes } = createCollector(maxBytes)
   return new Promise((resolve, reject) => {
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      chunks.push(chunk)
-      if (length <= maxBytes) return
+    const look = (chunk: Buffer<ArrayBuffer>) => {
+      if (take(chunk)) return
       stop()
       resolve(undefined)
     }
@@ -25,7 +23,7 @@ export function bytesOf(
     }
     const over = () => signal?.removeEventListener('abort', abort)
     const stop = () => {
-      message.off('data', take).pause()
+      message.off('data', look).pause()
       over()
     }
     if (signal?.aborted) return abort()
@@ -33,10 +31,10 @@ export function bytesOf(
     if (message.destroyed) return reject(message.errored ?? new Error(BROKE_OFF))
     signal?.addEventListener('abort', abort, { once: true })
     message
-      .on('data', take)
+      .on('data', look)
       .once('end', () => {
         over()
-        resolve(joined(chunks, length))
+        resolve(bytes())
       })
       .once('error', reject)
       .once('close', () => {
@@ -47,8 +45,3 @@ export function bytesOf(
 }
 
 const BROKE_OFF = 'the body broke off'
-
-function joined(chunks: readonly Buffer[], length: number): Uint8Array<ArrayBuffer> {
-  const [first] = chunks as readonly Buffer<ArrayBuffer>[]
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, length)
-}
