@@ -41,6 +41,11 @@ const UNREAD_MS = 1000
 const FLUSH_MS = 5000
 /** From the end of the drain: a request that is under way on a new connection has come by then. */
 const UNUSED_MS = 1000
+/**
+ * How many requests of one connection may wait for their answers (RFC 9112, section 9.3.2). Nobody who calls this pipelines, but Node
+ * parses hundreds from what it has read, and would hold an answer for each while nobody reads.
+ */
+const MAX_PIPELINED = 10
 /** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
@@ -72,10 +77,19 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     answerWith(outgoing, answer)
   }
   const unused = new Map<string, Socket>()
+  const pipelined = new WeakMap<Socket, number>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    unused.delete(peerOf(incoming.socket))
+    const { socket } = incoming
+    unused.delete(peerOf(socket))
+    const waiting = (pipelined.get(socket) ?? 0) + 1
+    // What was parsed with it goes on to come.
+    if (waiting > MAX_PIPELINED || socket.destroyed) return void socket.destroy()
+    pipelined.set(socket, waiting)
     unanswered.add(outgoing)
-    outgoing.once('close', () => unanswered.delete(outgoing))
+    outgoing.once('close', () => {
+      unanswered.delete(outgoing)
+      pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1)
+    })
     const problem = problemOf(incoming)
     if (problem === undefined) listener(incoming, outgoing).catch(() => outgoing.destroy())
     else {

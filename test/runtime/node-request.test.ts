@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HttpAnswer, HttpRequest } from '../../src/core/http.ts'
 import { serve } from '../../src/node-server.ts'
@@ -21,7 +22,10 @@ async function serving(app: (request: HttpRequest) => HttpAnswer | Promise<HttpA
   return server.port
 }
 
-async function connected(port: number) {
+/** However it ends. */
+const closeOf = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve))
+
+async function connected(port: number): Promise<Socket> {
   const socket = await connectTo(port)
   socket.on('error', () => undefined)
   onTestFinished(() => void socket.destroy())
@@ -159,7 +163,7 @@ describe('a body', () => {
     onTestFinished(() => void socket.destroy())
     const errors: Error[] = []
     socket.on('error', (error) => errors.push(error))
-    const closed = once(socket, 'close')
+    const closed = closeOf(socket)
     const first = hear(socket)
     socket.write(`POST / ${HEAD}Content-Length: 3000000\r\n\r\n`)
     expect(await first).toMatchObject({ status: 413, body: 'no' })
@@ -174,7 +178,7 @@ describe('a body', () => {
   test('that never ends is not read for ever: its connection does', async () => {
     const port = await serving(() => text('no'))
     const socket = await connected(port)
-    const closed = once(socket, 'close')
+    const closed = closeOf(socket)
     const first = hear(socket)
     socket.write(`POST / ${HEAD}Content-Length: 3000000\r\n\r\nx`)
     expect(await first).toMatchObject({ body: 'no' })
@@ -220,5 +224,53 @@ describe('an answer', () => {
     const socket = await connected(port)
     socket.write(get('/gone'), () => socket.destroy())
     expect(await send(port, get())).toMatchObject({ body: 'done' })
+  })
+})
+
+describe('requests that are sent before the answers are read', () => {
+  test('are answered in turn, as many as ten', async () => {
+    const port = await serving(async ({ path }) => {
+      await new Promise((resolve) => setTimeout(resolve, path === '/0' ? 20 : 0))
+      return text(path)
+    })
+    const socket = await connected(port)
+    const paths = Array.from({ length: 10 }, (_, index) => `/${index}`)
+    let heard = hear(socket)
+    socket.write(paths.map((path) => get(path)).join(''))
+    const bodies: string[] = []
+    for (const _ of paths) {
+      const answer = await heard
+      if (answer.is !== 'answer') break
+      bodies.push(answer.body)
+      heard = hear(socket, answer.rest)
+    }
+    expect(bodies).toEqual(paths)
+  })
+
+  test('end their connection when they are more: an answer for each would wait in memory', async () => {
+    let handled = 0
+    const gone: boolean[] = []
+    const port = await serving(async ({ signal }) => {
+      handled += 1
+      await once(signal, 'abort')
+      gone.push(signal.aborted)
+      return text('to nobody')
+    })
+    const socket = await connected(port)
+    const closed = closeOf(socket)
+    socket.write(get().repeat(5000))
+    await closed
+    expect(handled).toBe(10)
+    await expect.poll(() => gone).toEqual(Array(10).fill(true))
+  })
+
+  test('are counted while they wait, and not after that', async () => {
+    const port = await serving(({ path }) => text(path))
+    const socket = await connected(port)
+    for (let times = 0; times < 25; times += 1) {
+      const heard = hear(socket)
+      socket.write(get(`/${times}`))
+      expect(await heard).toMatchObject({ body: `/${times}` })
+    }
   })
 })
