@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module'
 import { dirname, relative, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
@@ -108,8 +109,8 @@ export function builtins(): Plugin {
   return {
     name: namespace,
     setup({ onLoad, onResolve }) {
-      onResolve({ filter: /^node:/ }, ({ kind, path }) =>
-        kind === 'import-statement' ? { path, namespace } : undefined,
+      onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ kind, path }) =>
+        kind === 'import-statement' && isBuiltin(path) ? { path, namespace } : undefined,
       )
       onLoad({ filter: /.*/, namespace }, ({ path }) => ({ contents: exportsOf(path) }))
     },

@@ -6,7 +6,7 @@ import { bytesOf } from './k8s/node-bytes.ts'
 /** How long what a caller goes on sending is thrown away after its answer: who is cut off while it sends may not read that. */
 const UNREAD_BODY_MS = 500
 /** These have no body, and no length of one (RFC 9110, section 8.6). */
-const BODILESS: ReadonlySet<number> = new Set([204, 304])
+const WITHOUT_LENGTH: ReadonlySet<number> = new Set([204, 304])
 
 /** A request of `node:http` as plain values. */
 export function requestOf(
@@ -42,7 +42,7 @@ function whenGone(outgoing: ServerResponse): AbortSignal {
 /** Sends an answer, whole, and lets go of what of the request nobody has read. */
 export function answerWith(outgoing: ServerResponse, { status, headers, body }: HttpAnswer): void {
   if (outgoing.destroyed) return
-  const length = BODILESS.has(status) ? {} : { 'Content-Length': Buffer.byteLength(body) }
+  const length = WITHOUT_LENGTH.has(status) ? {} : { 'Content-Length': Buffer.byteLength(body) }
   outgoing.writeHead(status, { ...headers, ...length })
   // To a HEAD Node sends the head only.
   if (outgoing.req.complete) outgoing.end(body)

@@ -46,7 +46,7 @@ const UNUSED_MS = 1000
  * parses hundreds from what it has read, and would hold an answer for each while nobody reads.
  */
 const MAX_PIPELINED = 10
-/** What a URL is built from must not reach into its path: a parser that compares lengths takes `ü…/apis/…` for a host. */
+/** Names and addresses. Nothing here goes by it, but whoever stands before this function may: what it could read in two ways is refused. */
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
 const LIMITS = {
@@ -154,7 +154,7 @@ function createLater(unanswered: ReadonlySet<ServerResponse>) {
 /** The same for a connection and for what is encrypted in it. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
-/** What the Fetch API would hide: Node keeps the first of two Authorization headers, and joins others. */
+/** What reads in two ways: Node keeps the first of two Authorization headers, and joins others. */
 function problemOf(incoming: IncomingMessage): string | undefined {
   const seen = new Map<string, number>()
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {

@@ -8,7 +8,7 @@ export interface FormatInput {
 
 /**
  * A named function from (username, password) to the value that the engine stores. It computes and never fetches.
- * `derive` may be slow (PBKDF2), so it is asynchronous.
+ * `derive` is asynchronous: in a worker PBKDF2 is, and what is rare is loaded when it is needed.
  */
 export interface Format {
   readonly name: string

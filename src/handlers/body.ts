@@ -37,8 +37,8 @@ export async function readRawBody(
 ): Promise<Result<Uint8Array<ArrayBuffer>>> {
   const declared = request.headers.get('content-length')
   if (declared !== null && Number(declared) > maxBytes) return fail({ reason: 'body_too_large', maxBytes })
-  // Framed as nothing (RFC 9112, section 6.3), unless it also comes in chunks, which workerd lets pass. A stream that says so as well
-  // costs Node more than all other checks of a mint.
+  // Framed as nothing (RFC 9112, section 6.3), unless it also comes in chunks, which workerd lets pass: then a stream would be made only
+  // to say so.
   if (declared === '0' && !request.headers.has('transfer-encoding'))
     return signal.aborted ? fail({ reason: 'caller_gone' }) : ok(new Uint8Array())
   const bytes = await collect(request, signal, maxBytes)

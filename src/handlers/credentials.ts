@@ -6,7 +6,7 @@ import { ACCOUNT_SELECTOR, type CredentialView, viewOf } from '../credentials/vi
 import type { ListOptions } from '../k8s/kube.ts'
 import { parseNamespace, parseTarget } from './addressed.ts'
 import { json, statusOf } from './answer.ts'
-import { callerOf } from './identity.ts'
+import { callerOf, levelOf } from './identity.ts'
 import { parseListQuery } from './list-query.ts'
 import { negotiate, type Representation } from './media-type.ts'
 import { API_VERSION, type Exchange, type Services } from './services.ts'
@@ -39,7 +39,7 @@ export const listRoute =
 /** The log has the whole failure, the caller its public part. */
 function refuse({ deps, group }: Services, exchange: Exchange, failure: Failure): HttpAnswer {
   const answer = statusOf(failure, group)
-  deps.log(answer.status < 500 ? 'info' : 'error', 'refused', {
+  deps.log(levelOf(answer.status, failure), 'refused', {
     path: exchange.request.path,
     code: answer.status,
     failure,

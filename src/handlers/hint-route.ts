@@ -4,6 +4,7 @@ import type { Result } from '../core/result.ts'
 import { timeLimit } from '../core/time-limit.ts'
 import type { Hint } from './hint.ts'
 import { answerWhenDone, type Hinted, hintRefused } from './hinted.ts'
+import { levelOf } from './identity.ts'
 import type { Exchange, Services } from './services.ts'
 import type { SyncHinted } from './sync-hinted.ts'
 
@@ -22,7 +23,7 @@ export const hintRoute =
     const answer = hints.ok
       ? await answerWhenDone(services, exchange, noting(syncHinted(exchange, hints.value), failures))
       : hintRefused(services, hints.failure)
-    log(answer.status < 500 ? 'info' : 'error', 'hinted', {
+    log(levelOf(answer.status, hints.ok ? undefined : hints.failure), 'hinted', {
       via,
       ...(hints.ok ? { hints: hints.value.length } : { failure: hints.failure }),
       ...(failures.length === 0 ? {} : { failures: [...new Set(failures.map(({ reason }) => reason))] }),

@@ -1,6 +1,8 @@
 import { presentedBy } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { impersonated } from '../auth/impersonation.ts'
+import type { LogLevel } from '../core/deps.ts'
+import type { Failure } from '../core/failure.ts'
 import type { HeaderFields } from '../core/http.ts'
 import { fail, type Result } from '../core/result.ts'
 import type { Exchange, Services } from './services.ts'
@@ -43,6 +45,8 @@ export async function callerOf(
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
     signal,
   })
+  // Whoever was asked about them would seem to be at fault.
+  if (request.signal.aborted) return fail({ reason: 'caller_gone' })
   if (!caller.ok) return caller
   if (caller.value.vouchedBy === 'front-proxy') {
     // The proxy would wait for another protocol, and take any answer for none: a password would be lost.
@@ -54,6 +58,10 @@ export async function callerOf(
   }
   return impersonated(caller.value, headerLines, services.authorize, { signal })
 }
+
+/** For the log: a caller who hangs up is no fault of ours. */
+export const levelOf = (code: number, failure: Failure | undefined): LogLevel =>
+  code < 500 || failure?.reason === 'caller_gone' ? 'info' : 'error'
 
 /** For the log. */
 export const callerFields = (caller: Caller | undefined) =>

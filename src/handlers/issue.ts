@@ -1,5 +1,4 @@
 import type { Caller } from '../auth/authenticator.ts'
-import type { LogLevel } from '../core/deps.ts'
 import type { HttpAnswer, HttpRequest } from '../core/http.ts'
 import { fail, type Result } from '../core/result.ts'
 import { timeLimit } from '../core/time-limit.ts'
@@ -10,7 +9,7 @@ import { parseTarget } from './addressed.ts'
 import { json, statusOf, warningHeader } from './answer.ts'
 import { readBody } from './body.ts'
 import { type CredentialRequest, parseCredentialRequest } from './credential-request.ts'
-import { auditIdOf, callerFields, callerOf, refuseRetryHeaders } from './identity.ts'
+import { auditIdOf, callerFields, callerOf, levelOf, refuseRetryHeaders } from './identity.ts'
 import { API_VERSION, type Exchange, type Services } from './services.ts'
 import { emitterOf } from './sync-services.ts'
 
@@ -32,7 +31,8 @@ export const issueRoute =
     const startedAt = services.deps.now()
     const outcome = await respond(services, operation, exchange)
     const answer = answerOf(services, outcome)
-    services.deps.log(levelOf(answer.status, outcome), 'credential', {
+    const failure = outcome.result.ok ? undefined : outcome.result.failure
+    services.deps.log(levelOf(answer.status, failure), 'credential', {
       operation,
       namespace: exchange.param('namespace'),
       credential: exchange.param('name'),
@@ -41,15 +41,11 @@ export const issueRoute =
       // Only when it is one: a line without it is about a password that works.
       dryRun: outcome.dryRun === true ? true : undefined,
       code: answer.status,
-      failure: outcome.result.ok ? undefined : outcome.result.failure,
+      failure,
       durationMs: Math.round(services.deps.now() - startedAt),
     })
     return answer
   }
-
-/** A caller who hangs up is no fault of ours. */
-const levelOf = (status: number, { result }: Outcome): LogLevel =>
-  status < 500 || (!result.ok && result.failure.reason === 'caller_gone') ? 'info' : 'error'
 
 /** Each step is named, in order, and final when it fails. */
 async function respond(services: Services, operation: Operation, exchange: Exchange): Promise<Outcome> {

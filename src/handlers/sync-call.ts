@@ -9,7 +9,7 @@ import { isDnsSubdomain } from '../k8s/names.ts'
 import { parseNamespace } from './addressed.ts'
 import { json, statusOf } from './answer.ts'
 import { readBody } from './body.ts'
-import { auditIdOf, callerFields, callerOf } from './identity.ts'
+import { auditIdOf, callerFields, callerOf, levelOf } from './identity.ts'
 import { parseQuery } from './query.ts'
 import type { Exchange, Services } from './services.ts'
 
@@ -63,7 +63,7 @@ export const syncCallRoute =
     const answer = result.ok
       ? json(successOf({ name, group: services.group, kind: call.resource }, result.value))
       : statusOf(result.failure, services.group)
-    services.deps.log(answer.status < 500 ? 'info' : 'error', 'sync', {
+    services.deps.log(levelOf(answer.status, result.ok ? undefined : result.failure), 'sync', {
       operation: 'Sync',
       namespace: exchange.param('namespace'),
       [call.param]: name,

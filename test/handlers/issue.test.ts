@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Authenticator } from '../../src/auth/authenticator.ts'
 import type { KubeFailure } from '../../src/core/failure.ts'
 import { fail, ok, type Result } from '../../src/core/result.ts'
 import { encodeData } from '../../src/core/text.ts'
@@ -9,6 +10,7 @@ import {
   messageOf,
   passwordOf,
   REVOKE,
+  SYNC,
   scriptedApp,
   TOKEN,
 } from '../helpers/scripted-app.ts'
@@ -254,6 +256,26 @@ test('a value that no engine would take is a 500, and nothing is written', async
   expect(answer.status).toBe(500)
   expect(await messageOf(answer)).toContain('nothing was written')
   expect(writes()).toBe(0)
+})
+
+test('a caller who hangs up while nobody knows them yet is at fault, and not who was asked about them', async () => {
+  for (const [path, init] of [
+    [MINT, POST],
+    [CREDENTIALS, {}],
+    [SYNC, POST],
+  ] as const) {
+    const caller = new AbortController()
+    const hangsUp: Authenticator = {
+      name: 'hangs up',
+      authenticate: async () => {
+        caller.abort()
+        return fail({ reason: 'kube_timeout', call: 'create TokenReview' })
+      },
+    }
+    const { call, logged } = scriptedApp({}, { authenticators: [hangsUp] })
+    expect((await call(path, { ...init, signal: caller.signal })).status).toBe(504)
+    expect(logged).toMatchObject([{ level: 'info', fields: { failure: { reason: 'caller_gone' } } }])
+  }
 })
 
 test('a caller who hangs up while it is read gets no new password', async () => {
