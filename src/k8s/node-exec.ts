@@ -1,5 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
 import type { Exec, KubeConfig, V1Status } from '@kubernetes/client-node'
+import { createCollector } from '../core/bytes.ts'
 import { codeOf, isUntrusted } from '../core/error-code.ts'
 import type { KubeFailure } from '../core/failure.ts'
 import { isObject, own, textAt } from '../core/json.ts'
@@ -164,7 +165,7 @@ interface Output {
 }
 
 function collector(maxBytes: number, tooMuch: () => void): Output {
-  const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
+  const collected = { stdout: createCollector(maxBytes), stderr: createCollector(maxBytes) }
   let length = 0
   const writable = (stream: 'stdout' | 'stderr') =>
     // More of it after its end is an error that nobody waits for.
@@ -172,14 +173,14 @@ function collector(maxBytes: number, tooMuch: () => void): Output {
       write: (chunk: Buffer, _encoding, done) => {
         length += chunk.length
         if (length > maxBytes) tooMuch()
-        else chunks[stream].push(chunk)
+        else collected[stream].take(Uint8Array.from(chunk))
         done()
       },
     }).on('error', () => {})
   return {
     stdout: writable('stdout'),
     stderr: writable('stderr'),
-    textOf: (stream) => Buffer.concat(chunks[stream]).toString('utf8'),
+    textOf: (stream) => Buffer.from(collected[stream].bytes()).toString('utf8'),
   }
 }
 

@@ -1,4 +1,5 @@
 import { isBearerToken } from '../core/bearer.ts'
+import { markNeverSent } from '../core/error-code.ts'
 import { readText } from './node-files.ts'
 import { createHttpsClient, type HttpsClient } from './node-https.ts'
 import { type OpenAnswer, openAnswer } from './node-send.ts'
@@ -69,7 +70,9 @@ function createFileReader(path: string, now: () => number) {
       const readAt = now()
       const age = readAt - (kept?.readAt ?? readAt)
       if (kept !== undefined && age >= 0 && age < READ_AGAIN_MS) return kept.text
-      kept = { text: await readText(path), readAt }
+      // Whatever is wrong with it, nothing has been sent.
+      const text = await readText(path).catch((error: unknown) => Promise.reject(markNeverSent(error)))
+      kept = { text, readAt }
       return kept.text
     },
     forget(): void {

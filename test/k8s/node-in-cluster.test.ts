@@ -1,4 +1,4 @@
-import { rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { inClusterSend } from '../../src/k8s/node-in-cluster.ts'
@@ -147,6 +147,16 @@ test('without a token file nothing was sent', async () => {
   await rm(tokenFile)
   expect(await kube.updateSecret(secret)).toMatchObject({
     failure: { reason: 'kube_unreachable', why: 'ENOENT', sent: false },
+  })
+  expect(tokens()).toEqual([])
+})
+
+test('nor with a folder in its place', async () => {
+  const { kube, tokenFile, tokens } = await rotating()
+  await rm(tokenFile)
+  await mkdir(tokenFile)
+  expect(await kube.updateSecret(secret)).toMatchObject({
+    failure: { reason: 'kube_unreachable', why: 'EISDIR', sent: false },
   })
   expect(tokens()).toEqual([])
 })
