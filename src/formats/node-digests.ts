@@ -2,7 +2,7 @@ import { createHmac, hash, pbkdf2Sync } from 'node:crypto'
 import type * as Digests from './digests.ts'
 
 /*
- * What `digests.ts` exports, by OpenSSL: a start has less to load and to run, and crypt(3) takes a third to a half of the time
+ * What `digests.ts` exports, by OpenSSL: a start has less to load and to run, and of crypt(3) it saves a fifth to a half
  * (docs/adr/0003-password-hashing.md).
  */
 const digestBy =
