@@ -5,7 +5,10 @@ import { crashed, statusOf } from './handlers/answer.ts'
 import type { Handler, Services } from './handlers/services.ts'
 import { checkTarget } from './handlers/target.ts'
 
-/** Never rejects: whatever happens has an answer. A HEAD is answered as the GET that it asks about, body and all: whoever sends the answer leaves that out. */
+/**
+ * Never rejects: whatever happens has an answer. A HEAD is answered as the GET that it asks about, body and all: whoever
+ * sends the answer leaves that out.
+ */
 export type App = (request: HttpRequest) => Promise<HttpAnswer>
 
 export interface Route {

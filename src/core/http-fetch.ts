@@ -4,7 +4,10 @@ import { joinedLinesOf } from './headers.ts'
 import type { Get, HttpAnswer, HttpRequest, Later } from './http.ts'
 import { releasable } from './time-limit.ts'
 
-/** A request as the Fetch API has it: header fields of one name are joined, and the runtime has normalised dots and backslashes in the path. */
+/**
+ * A request as the Fetch API has it: header fields of one name are joined, and the runtime has normalised dots and
+ * backslashes in the path.
+ */
 export function fromFetch(request: Request, afterResponse: Later): HttpRequest {
   const { method, headers, signal, url } = request
   const { origin, searchParams: query } = new URL(url)

@@ -1,6 +1,9 @@
 import type { HeaderLines } from './headers.ts'
 
-/** A request to this function as plain values, whatever took it. Node's Fetch API costs a start as much as Node itself: docs/adr/0005-cold-start.md. */
+/**
+ * A request to this function as plain values, whatever took it. Node's Fetch API costs a start as much as Node itself:
+ * docs/adr/0005-cold-start.md.
+ */
 export interface HttpRequest {
   /** In capitals when it is one that HTTP knows. */
   readonly method: string
