@@ -113,7 +113,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // The client would take this for the answer to what it sent before, which may be a mint that is under way.
-    const waits = [...unanswered].some(({ req }) => req.socket === socket && req.complete)
+    // Or it has been answered before all of it had come, and this is the rest.
+    const waits = [...unanswered].some(
+      ({ req, headersSent }) => req.socket === socket && (req.complete || headersSent),
+    )
     if (waits) socket.destroy()
     else refuseBytes(error, socket as Socket, group)
   })
@@ -226,6 +229,8 @@ async function stop(
   await flushed(unanswered)
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
+  // One whose request had not come whole is idle when it has.
+  for (const outgoing of unanswered) outgoing.once('close', () => server.closeIdleConnections())
   await Promise.race([closed, sleep(UNUSED_MS, undefined, { ref: false })])
   for (const socket of unused.values()) socket.destroy()
   await closed

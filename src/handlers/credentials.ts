@@ -6,7 +6,7 @@ import { ACCOUNT_SELECTOR, type CredentialView, viewOf } from '../credentials/vi
 import type { ListOptions } from '../k8s/kube.ts'
 import { parseNamespace, parseTarget } from './addressed.ts'
 import { json, statusOf } from './answer.ts'
-import { callerOf, levelOf } from './identity.ts'
+import { callerOf, levelOf, unlessGone } from './identity.ts'
 import { parseListQuery } from './list-query.ts'
 import { negotiate, type Representation } from './media-type.ts'
 import { API_VERSION, type Exchange, type Services } from './services.ts'
@@ -104,11 +104,12 @@ async function allow(
   const { signal } = exchange.request
   const caller = await callerOf(services, exchange, signal)
   if (!caller.ok) return caller
-  return services.authorize(
+  const allowed = await services.authorize(
     caller.value,
     { group: services.group, resource: 'credentials', ...access },
     { signal, isAskedUpstream: true },
   )
+  return allowed.ok ? allowed : unlessGone(exchange.request, allowed)
 }
 
 const typeOf = ({ group }: Services, kind: string) => ({ apiVersion: `${group}/${API_VERSION}`, kind })

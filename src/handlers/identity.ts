@@ -3,8 +3,8 @@ import type { Caller } from '../auth/authenticator.ts'
 import { impersonated } from '../auth/impersonation.ts'
 import type { LogLevel } from '../core/deps.ts'
 import type { Failure } from '../core/failure.ts'
-import type { HeaderFields } from '../core/http.ts'
-import { fail, type Result } from '../core/result.ts'
+import type { HeaderFields, HttpRequest } from '../core/http.ts'
+import { type Failed, fail, type Result } from '../core/result.ts'
 import type { Exchange, Services } from './services.ts'
 
 /**
@@ -45,9 +45,7 @@ export async function callerOf(
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
     signal,
   })
-  // Whoever was asked about them would seem to be at fault.
-  if (request.signal.aborted) return fail({ reason: 'caller_gone' })
-  if (!caller.ok) return caller
+  if (!caller.ok) return unlessGone(request, caller)
   if (caller.value.vouchedBy === 'front-proxy') {
     // The proxy would wait for another protocol, and take any answer for none: a password would be lost.
     if (headers.has('Upgrade')) {
@@ -56,8 +54,13 @@ export async function callerOf(
     // kube-apiserver has dealt with impersonation: the headers that are still there mean nothing.
     return caller
   }
-  return impersonated(caller.value, headerLines, services.authorize, { signal })
+  const acting = await impersonated(caller.value, headerLines, services.authorize, { signal })
+  return acting.ok ? acting : unlessGone(request, acting)
 }
+
+/** A failure of what was asked for a caller; when they have gone meanwhile it is theirs: whoever was asked would seem to be at fault. */
+export const unlessGone = ({ signal }: Pick<HttpRequest, 'signal'>, failed: Failed): Failed =>
+  signal.aborted ? fail({ reason: 'caller_gone' }) : failed
 
 /** For the log: a caller who hangs up is no fault of ours. */
 export const levelOf = (code: number, failure: Failure | undefined): LogLevel =>

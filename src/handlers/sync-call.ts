@@ -9,7 +9,7 @@ import { isDnsSubdomain } from '../k8s/names.ts'
 import { parseNamespace } from './addressed.ts'
 import { json, statusOf } from './answer.ts'
 import { readBody } from './body.ts'
-import { auditIdOf, callerFields, callerOf, levelOf } from './identity.ts'
+import { auditIdOf, callerFields, callerOf, levelOf, unlessGone } from './identity.ts'
 import { parseQuery } from './query.ts'
 import type { Exchange, Services } from './services.ts'
 
@@ -107,7 +107,7 @@ async function answerTo<P>(
     services.authorize(caller.value, access, { signal, isAskedUpstream: true }),
     asked.ok ? call.prepare(target, { signal }) : asked,
   ])
-  if (!allowed.ok) return { ...known, result: allowed }
+  if (!allowed.ok) return { ...known, result: unlessGone(exchange.request, allowed) }
   if (!prepared.ok) return { ...known, result: prepared }
   const result = await call.perform(exchange, target, prepared.value, { caller: caller.value, signal })
   return { ...known, result }

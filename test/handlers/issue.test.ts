@@ -3,7 +3,7 @@ import type { Authenticator } from '../../src/auth/authenticator.ts'
 import type { KubeFailure } from '../../src/core/failure.ts'
 import { fail, ok, type Result } from '../../src/core/result.ts'
 import { encodeData } from '../../src/core/text.ts'
-import { accountSecret, rules } from '../helpers/orders.ts'
+import { accountSecret, CREDENTIAL, rules } from '../helpers/orders.ts'
 import {
   CREDENTIALS,
   MINT,
@@ -258,24 +258,29 @@ test('a value that no engine would take is a 500, and nothing is written', async
   expect(writes()).toBe(0)
 })
 
-test('a caller who hangs up while nobody knows them yet is at fault, and not who was asked about them', async () => {
-  for (const [path, init] of [
+describe('a caller who hangs up is at fault, and not who was asked about them:', () => {
+  const lost = fail({ reason: 'kube_timeout', call: 'create TokenReview' })
+
+  test.each([
     [MINT, POST],
+    [`${CREDENTIALS}/${CREDENTIAL}`, {}],
     [CREDENTIALS, {}],
     [SYNC, POST],
-  ] as const) {
-    const caller = new AbortController()
-    const hangsUp: Authenticator = {
-      name: 'hangs up',
-      authenticate: async () => {
+  ])('%s', async (path, init) => {
+    for (const asked of ['token', 'impersonation', 'access'] as const) {
+      const caller = new AbortController()
+      const hangUp = async () => {
         caller.abort()
-        return fail({ reason: 'kube_timeout', call: 'create TokenReview' })
-      },
+        return lost
+      }
+      const unknown: Authenticator = { name: 'hangs up', authenticate: hangUp }
+      const script = asked === 'token' ? {} : { reviewAccess: hangUp }
+      const { call, logged } = scriptedApp(script, { authenticators: asked === 'token' ? [unknown] : [] })
+      const headers = asked === 'impersonation' ? { ...bearer, 'Impersonate-User': 'joe' } : bearer
+      expect((await call(path, { ...init, headers, signal: caller.signal })).status).toBe(504)
+      expect(logged).toMatchObject([{ level: 'info', fields: { failure: { reason: 'caller_gone' } } }])
     }
-    const { call, logged } = scriptedApp({}, { authenticators: [hangsUp] })
-    expect((await call(path, { ...init, signal: caller.signal })).status).toBe(504)
-    expect(logged).toMatchObject([{ level: 'info', fields: { failure: { reason: 'caller_gone' } } }])
-  }
+  })
 })
 
 test('a caller who hangs up while it is read gets no new password', async () => {

@@ -175,6 +175,40 @@ describe('a body', () => {
     expect(errors).toEqual([])
   })
 
+  test.each([
+    ['ends', undefined],
+    ['goes on with what is no body', 'zz\r\n'],
+  ])('that was answered and then %s has that answer only', async (_, rest) => {
+    const port = await serving(() => text('no', 401))
+    const socket = await connected(port)
+    const closed = closeOf(socket)
+    let received = ''
+    socket.on('data', (data) => {
+      const isFirst = received === ''
+      received += data
+      if (!isFirst) return
+      if (rest === undefined) socket.end()
+      else socket.write(rest)
+    })
+    socket.write(`POST / ${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`)
+    await closed
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401'])
+  })
+
+  test('of which the rest comes while the server stops does not hold it', async () => {
+    const group = 'core.cozystack.io'
+    const options = { group, port: 0, address: '127.0.0.1', drainMs: 0, log: () => undefined }
+    const server = await serve({ app: async () => text('no', 401), ...options })
+    const socket = await connected(server.port)
+    const first = hear(socket)
+    socket.write(`POST / ${HEAD}Content-Length: 10\r\n\r\nx`)
+    expect(await first).toMatchObject({ status: 401 })
+    const stopped = server.stop()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.write('x'.repeat(9))
+    await stopped
+  })
+
   test('that never ends is not read for ever: its connection does', async () => {
     const port = await serving(() => text('no'))
     const socket = await connected(port)
