@@ -90,14 +90,10 @@ function hintRoutesOf(services: Services): readonly Served[] {
 /** The whole function. Knows no runtime. */
 export function createApp(services: Services): App {
   const { group } = services
-  const refusing =
-    (failureOf: (exchange: Exchange) => Failure): Handler =>
-    (exchange) =>
-      statusOf(failureOf(exchange), group)
   const all = (path: string, failureOf: (exchange: Exchange) => Failure): Route => ({
     method: 'ALL',
     path,
-    handler: refusing(failureOf),
+    handler: (exchange) => statusOf(failureOf(exchange), group),
   })
   const version = `/apis/${group}/${API_VERSION}`
   const served = routesOf(services)

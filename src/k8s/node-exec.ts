@@ -173,7 +173,7 @@ function collector(maxBytes: number, tooMuch: () => void): Output {
       write: (chunk: Buffer, _encoding, done) => {
         length += chunk.length
         if (length > maxBytes) tooMuch()
-        else collected[stream].take(Uint8Array.from(chunk))
+        else collected[stream].take(new Uint8Array(chunk))
         done()
       },
     }).on('error', () => {})
